@@ -95,3 +95,13 @@ def format_host(host: Host) -> str:
     """``ip:port``, or ``[ip]:port`` for IPv6."""
     ip, port = host
     return f"{bracketed(ip)}:{port}"
+
+
+def vip_addr_beside(addr: str) -> str:
+    """Return the address of the fast port beside a main one; a text without a port stays as it is.
+
+    Source: common/MixAll.java#brokerVIPChannel (4.9.7)
+    """
+    host, _, port = addr.rpartition(":")
+    is_port = port.isascii() and port.isdecimal() and len(port) <= 5
+    return f"{host}:{int(port) - 2}" if is_port else addr

@@ -23,6 +23,8 @@ TOOLS_GROUP: Final = "TOOLS_CONSUMER"
 """The group of tools that read queues and commit nothing; each broker has it."""
 REPLY_POSTFIX: Final = "REPLY_TOPIC"
 SYSTEM_TOPIC_PREFIX: Final = "rmq_sys_"
+SYNC_BROKER_MEMBER_PREFIX: Final = "rmq_sys_SYNC_BROKER_MEMBER_"
+"""Before a brokerName: a topic whose route says which brokers of 5.x have that name."""
 SYSTEM_TOPICS: Final = (
     *(AUTO_CREATE_TOPIC_KEY_TOPIC, SCHEDULE_TOPIC, BENCHMARK_TOPIC, TRANS_HALF_TOPIC, TRACE_TOPIC),
     *(TRANS_OP_HALF_TOPIC, TRANS_CHECK_MAX_TIME_TOPIC, SELF_TEST_TOPIC, OFFSET_MOVED_EVENT_TOPIC),

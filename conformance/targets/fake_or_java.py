@@ -14,6 +14,7 @@ import fakemq
 from conformance.targets.accounts import RULES, needs_accounts
 from conformance.targets.java_cluster import SMALL_JVM, JavaCluster
 from conformance.targets.java_controllers import GROUP_OF_CONTROLLERS, JavaControllers
+from conformance.targets.java_group import java_group
 from conformance.targets.java_jars import NEWEST, REFERENCE
 from conformance.targets.java_proxy import java_proxy
 from conformance.targets.master_slave_pairs import Member, Node, pair
@@ -130,7 +131,15 @@ def fake_target(
         )
     with made as cluster:
         grpc_addr = cluster.grpc_addr if grpc else ""
-        yield FakeTarget(cluster, config, reference, grpc_addr)
+        target = FakeTarget(cluster, config, reference, grpc_addr)
+        if slaves and reference == NEWEST:
+            names = {f"broker-a-{number}": number for number in range(1, 1 + slaves)}
+            target.places = {
+                "broker-a": cluster.broker("broker-a-0").addr,
+                **{name: cluster.broker(name).addr for name in names},
+            }
+            target.nodes["broker-a"] = Member(cluster.broker("broker-a-0"))
+        yield target
 
 
 @contextmanager
@@ -153,8 +162,14 @@ def java_target(
         with JavaControllers(controllers, replicas=replicas, config=config) as running:
             yield _java_controllers(running, config)
         return
+    if slaves and reference == NEWEST:
+        with java_group(slaves, config) as (namesrv_addr, brokers):
+            target = JavaTarget(namesrv_addr, config, brokers.__getitem__, reference)
+            target.places = {name: one.addr for name, one in brokers.items()}
+            yield target
+        return
     if slaves:
-        assert reference == REFERENCE, "scenarios with slaves are recorded of 4.9.7 only"
+        assert reference == REFERENCE, "no slaves of 5.3.2"
         with _java_pair(config) as target:
             yield target
         return

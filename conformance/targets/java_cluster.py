@@ -260,7 +260,9 @@ class JavaCluster:
         config: Mapping[str, str] | None = None,
         jvm: Sequence[str] = SMALL_JVM,
         version: str = REFERENCE,
+        namesrv_config: Mapping[str, str] | None = None,
     ) -> None:
+        self._namesrv_config = dict(namesrv_config or {})
         self._masters = masters
         self._topics = dict(topics or {})
         self._config = dict(config or {})
@@ -321,7 +323,7 @@ class JavaCluster:
         self.namesrv.config = {
             "listenPort": str(self.namesrv.port),
             "kvConfigPath": str(self.namesrv.home / "kvConfig.json"),
-        }
+        } | self._namesrv_config
         self.namesrv.start()
         self.brokers = []
         for index in range(self._masters):

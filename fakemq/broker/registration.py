@@ -271,7 +271,10 @@ class Registration:
             body_crc32=crc32(body),
         ).encode()
         if config.enable_acting_master is not None:  # in no header of 4.9.7
-            fields["enableActingMaster"] = text_of(config.enable_acting_master)
+            acts = config.has_acting_master
+            fields["enableActingMaster"] = text_of(config.enable_acting_master or acts)
+            if acts:
+                fields["heartbeatTimeoutMillis"] = str(config.broker_not_active_timeout_millis)
         answers: list[Round] = []
         first = True
 
@@ -328,6 +331,16 @@ class Registration:
             )
 
     # -- inside -------------------------------------------------------------------------------
+
+    def send_to_all(self, command: RemotingCommand) -> None:
+        """Send a request to every name server, one-way."""
+        for addr in self._addrs(self._namesrv_addrs):
+            self._outbound().invoke_oneway(
+                addr,
+                RemotingCommand(
+                    command.code, ext_fields=dict(command.ext_fields), body=command.body
+                ),
+            )
 
     def _addrs(self, addrs: Iterable[str]) -> list[str]:
         """Return the name servers to which no fault silences the broker; none if `isolated`."""

@@ -93,6 +93,10 @@ DOMAINS: dict[str, Domain] = {
     "replica_metadata": Domain.LIVENESS,  # schedulingSyncBrokerMetadata, 3 s / 5 s
     "replica_start": Domain.LIVENESS,  # startBasicService: pauses of up to 1 s, and 5 s
     "sync_set_check": Domain.LIVENESS,  # schedulingCheckSyncStateSet, 3 s / 5 s
+    # a broker whose slaves may act as masters (5.5.0), BrokerController
+    "broker_heartbeat": Domain.LIVENESS,  # scheduleSendHeartbeat, 1 s / 1 s
+    "member_group": Domain.LIVENESS,  # syncBrokerMemberGroup, 1 s / 1 s
+    "pre_online": Domain.LIVENESS,  # BrokerPreOnlineService, 1 s
     # replication
     "ha_connect": Domain.LIVENESS,  # HAClient, 5 s
     "ha_transfer": Domain.LIVENESS,  # WriteSocketService without data, 100 ms

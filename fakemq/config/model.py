@@ -201,6 +201,7 @@ class BrokerConfig(
     listen_port: int = 10911
 
     # Constants in 4.9.7, and keys in 5.5.0.
+    broker_not_active_timeout_millis = 120_000
     channel_expired_timeout = 120_000
     fetch_namesrv_addr_interval = 120_000
     update_name_server_addr_period = 120_000
@@ -217,6 +218,11 @@ class BrokerConfig(
     @property
     def has_controller(self) -> bool:
         """Whether a controller says which role the broker has."""
+        return False
+
+    @property
+    def has_acting_master(self) -> bool:
+        """Whether its slaves act as masters while it is away, or it does for its master."""
         return False
 
     @property

@@ -193,7 +193,7 @@ def cluster_spec(
         listen=listen,
         advertised_host=advertised,
         namesrv_ports=namesrv_ports,
-        namesrv_config=namesrv_kind(listen_port=namesrv_ports[0]),
+        namesrv_config=namesrv_kind(listen_port=namesrv_ports[0], **_for_groups(brokers)),
         broker_configs=brokers,
         reference=reference,
         controllers=controllers,
@@ -460,6 +460,16 @@ def _source(
     name: str, given: str | os.PathLike[str] | Mapping[str, object] | None
 ) -> str | dict[str, object] | None:
     return dict(given) if isinstance(given, Mapping) else path_text(name, given)
+
+
+def _for_groups(brokers: Iterable[BrokerConfig]) -> dict[str, Value]:
+    """Return the keys that name servers need where slaves act as masters.
+
+    Java has them false, and in a file of its own.
+    """
+    if not any(broker.has_acting_master for broker in brokers):
+        return {}
+    return {"support_acting_master": True, "notify_min_broker_id_changed": True}
 
 
 def _flags(

@@ -137,7 +137,7 @@ class ClusterCore:
         config.listen_port = int(self.namesrv_addrs[number].rpartition(":")[2])
         kv_file = DiskTextFile(config.kv_config_path) if config.kv_config_path else None
         clock = NodeClock(self.clock, name, self.journal)
-        return name_server_class(self.spec.reference)(
+        name_server = name_server_class(self.spec.reference)(
             name,
             config,
             clock,
@@ -146,6 +146,8 @@ class ClusterCore:
             faults=self.faults,
             reference=self.spec.reference,
         )
+        name_server.make_outbound = lambda: Outbound(name_server, self.network, self.open_tcp)
+        return name_server
 
     def _make_controllers(self) -> Controllers:
         from fakemq.controller.making import make_controllers  # most clusters have none
@@ -245,7 +247,11 @@ class ClusterCore:
     @staticmethod
     def _store_class(config: BrokerConfig) -> type[MessageStore]:
         if not config.has_controller:
-            return MessageStore
+            if not config.has_acting_master:
+                return MessageStore
+            from fakemq.ha.v5.counted_store import CountedStore  # few brokers act as masters
+
+            return CountedStore
         from fakemq.ha.autoswitch.confirmed_store import ConfirmedStore  # few brokers have one
 
         return ConfirmedStore
@@ -263,8 +269,8 @@ class ClusterCore:
             self.controllers.start(self.controller_addrs)
         for broker in self.brokers.values():
             self.start_broker(broker)
-            if self.controllers is not None:
-                self.network.settle()  # it has its id before the next one asks for one
+            if self.controllers is not None or broker.config.has_acting_master:
+                self.network.settle()  # it has its id, or is known, before the next one asks
         self._begin_with_copy()
         if self.spec.topics:
             self._create_topics()

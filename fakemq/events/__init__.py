@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from fakemq.events.core import AccessRefused as AccessRefused
     from fakemq.events.core import AppendRefused as AppendRefused
     from fakemq.events.core import BrokerGone as BrokerGone
+    from fakemq.events.core import BrokerOnline as BrokerOnline
     from fakemq.events.core import BrokerRegistered as BrokerRegistered
     from fakemq.events.core import ChangesLost as ChangesLost
     from fakemq.events.core import ClockMoved as ClockMoved
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from fakemq.events.core import LogAppended as LogAppended
     from fakemq.events.core import MemberChanged as MemberChanged
     from fakemq.events.core import MessageChecked as MessageChecked
+    from fakemq.events.core import MinBrokerChanged as MinBrokerChanged
     from fakemq.events.core import NodeStarted as NodeStarted
     from fakemq.events.core import NodeStopped as NodeStopped
     from fakemq.events.core import OffsetCommitted as OffsetCommitted

@@ -74,6 +74,27 @@ class ReplicaStateChanged(Event, frozen=True, kw_only=True, gc=False):
     state: str
 
 
+class BrokerOnline(Event, frozen=True, kw_only=True, gc=False):
+    """A broker whose slaves may act as masters is no longer isolated: it registers from now on.
+
+    ``min_broker_id`` is the lowest id of its group, as far as it knows.
+    """
+
+    min_broker_id: int
+
+
+class MinBrokerChanged(Event, frozen=True, kw_only=True, gc=False):
+    """A slave that may act as master learns that another id is the lowest of its group.
+
+    It ``acts_as_master`` from now on if that is its own: it delivers what is delayed, checks
+    transactions and revives popped messages.
+    """
+
+    min_broker_id: int
+    min_broker_addr: str
+    acts_as_master: bool
+
+
 class LinkOpened(Event, frozen=True, kw_only=True, gc=False):
     """A connection was opened, at this end of it."""
 

@@ -85,8 +85,18 @@ class HAClient:
             end.close(why)
         self.replica.close()
 
-    def update_master_address(self, addr: str) -> None:
+    @property
+    def connected(self) -> bool:
+        return self._state is _State.CONNECTED
+
+    def wake(self) -> None:
+        """Connect at once, if there is no connection and the address is known."""
+        self._connect()
+
+    def update_master_address(self, addr: str | None) -> None:
         """Take the master's address from a name server; an open connection stays.
+
+        None: the master is away.
 
         The next attempt is at the next multiple of `PAUSE_MS` after the last one: Java's loop looks
         for an address then.

@@ -22,6 +22,7 @@ from fakemq.protocol.bodies.topic import TopicConfigSerializeWrapper
 from fakemq.protocol.codes import RequestCode, ResponseCode, code_name
 from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.errors import ProtocolError
+from fakemq.protocol.hosts import vip_addr_beside
 
 if TYPE_CHECKING:
     from fakemq.clock.slices import Steps
@@ -176,7 +177,7 @@ class SlaveSynchronize:
             self._ask()
 
         if fetch.fast:
-            addr = _vip_addr(addr)
+            addr = vip_addr_beside(addr)
         self._broker.outbound.invoke(addr, fetch.request(), fetch.timeout_ms, answered)
 
     def _is_done(self, fetch: Fetch, response: RemotingCommand | None) -> bool:
@@ -238,13 +239,3 @@ class SlaveSynchronize:
 
     def _took(self, what: str) -> None:
         self._broker.journal.add(MetadataSynchronized(node=self._broker.name, what=what))
-
-
-def _vip_addr(addr: str) -> str:
-    """Return the address of the fast port beside a main one; a text without a port stays as it is.
-
-    Source: common/MixAll.java#brokerVIPChannel (4.9.7)
-    """
-    host, _, port = addr.rpartition(":")
-    is_port = port.isascii() and port.isdecimal() and len(port) <= 5
-    return f"{host}:{int(port) - 2}" if is_port else addr

@@ -101,6 +101,17 @@ class HAService:
         if self.synchronize is not None:
             self.synchronize.set_master_addr(addr)
 
+    def follow(self, ha_addr: str | None) -> None:
+        """Connect to another HA address at once; None: to none, the master is away.
+
+        Source: broker/BrokerController.java#onMasterOnline, #onMasterOffline (5.5.0)
+        """
+        if self.client is not None:
+            self.client.update_master_address(ha_addr)
+            self.client.wake()
+        if ha_addr is None and self.synchronize is not None:
+            self.synchronize.set_master_addr(None)
+
     def sync_now(self) -> None:
         """Catch up with the master now; a slave does so by itself after some seconds."""
         if self.client is not None:

@@ -1,4 +1,5 @@
-"""Expiry of silent brokers, 120 to 130 s after their last registration; at 5.5.0 to 125 s.
+"""Expiry of silent brokers, 120 to 130 s after their last registration; at 5.5.0 to 125 s, or
+after a time that the broker has said.
 
 Java scans all brokers every 10 s, or as scanNotActiveBrokerInterval says, first after 5 s. Here
 each live broker has one timer, due at the tick of that grid at which the scan would find it. A
@@ -21,7 +22,6 @@ from fakemq.namesrv.route_tables import BrokerLiveInfo
 if TYPE_CHECKING:
     from fakemq.namesrv.route_tables import RouteTables
 
-BROKER_CHANNEL_EXPIRED_TIME_MS = 120_000
 SCAN_FIRST_MS = 5_000
 SCAN_PERIOD_MS = 10_000
 
@@ -71,7 +71,7 @@ class Expiry:
     def _due_ms(self, live: BrokerLiveInfo) -> int:
         # Java compares with a strict <: a broker is alive after exactly 120 s.
         return next_tick_ms(
-            live.last_update_ms + BROKER_CHANNEL_EXPIRED_TIME_MS + 1,
+            live.last_update_ms + live.timeout_ms + 1,
             self._started_ms[live.channel.outside],
             SCAN_FIRST_MS,
             self._period_ms,

@@ -18,7 +18,7 @@ from fakemq.errors import ConfigError, NotYetSupported
 from fakemq.events.core import NodeStarted, NodeStopped, Warned
 from fakemq.faults.plan import FaultPlan
 from fakemq.faults.points import VIEW
-from fakemq.namesrv.kv import KvConfig
+from fakemq.namesrv.kv import NAMESPACE_ORDER_TOPIC_CONFIG, KvConfig
 from fakemq.namesrv.registration import BrokerRegistration
 from fakemq.namesrv.route_query import RouteQuery
 from fakemq.namesrv.route_tables import RouteTables
@@ -28,11 +28,15 @@ from fakemq.protocol.table import NoHeader
 from fakemq.reference import V4_9_7, Reference
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from fakemq.clock.node_clock import NodeClock
     from fakemq.config.model import NamesrvConfig
     from fakemq.files.texts import TextFile
     from fakemq.journal.journal import Journal
     from fakemq.net.link import Link
+    from fakemq.net.outbound import Outbound
+    from fakemq.protocol.bodies.route import TopicRouteData
 
 
 UNKNOWN_CODES_WARNED = 20
@@ -49,6 +53,9 @@ class NameServer:
     handlers: ClassVar[Handlers[Any]] = Handlers("fakemq.namesrv.handlers")
     """What it answers, by request code."""
     dispatcher_class: ClassVar[type[Dispatcher[Any]]] = Dispatcher
+    registration_class: ClassVar[type[BrokerRegistration]] = BrokerRegistration
+    make_outbound: Callable[[], Outbound]
+    """Called when it first sends requests itself; the owner of the name server sets it."""
 
     def __init__(
         self,
@@ -72,7 +79,7 @@ class NameServer:
         self.state = NodeState.STOPPED
         self.sessions: dict[Session, None] = {}
         self.tables = RouteTables()
-        self.registration = BrokerRegistration(self.tables, clock, journal)
+        self.registration = self.registration_class(self.tables, clock, journal)
         self._routes = RouteQuery(self.tables)
         self._views = self.faults.at(VIEW)
         self.kv = KvConfig(clock, journal, kv_file)
@@ -173,6 +180,11 @@ class NameServer:
 
     def check_ready(self) -> None:
         """Raise Refused as long as routes are not answered after a start."""
+
+    def complete_route(self, topic: str, route: TopicRouteData) -> None:
+        """Add to the route of a topic, which is a copy, what the config asks for."""
+        if self.config.order_message_enable:
+            route.order_topic_conf = self.kv.get(NAMESPACE_ORDER_TOPIC_CONFIG, topic)
 
     def check_lists_topics(self, *, every: bool = False) -> None:
         """Raise Refused if the config forbids lists of topics, or that of ``every`` topic."""

@@ -7,6 +7,8 @@ was registered over it.
 Source: namesrv/routeinfo/RouteInfoManager.java (4.9.7)
 """
 
+# Over 400 lines: each rule changes several tables, in Java's order.
+
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,6 +18,7 @@ from typing import TYPE_CHECKING
 from fakemq.events.core import BrokerGone, BrokerRegistered
 from fakemq.namesrv.expiry import Expiry
 from fakemq.namesrv.route_tables import (
+    BROKER_CHANNEL_EXPIRED_TIME_MS,
     MASTER_ID,
     BrokerLiveInfo,
     Channel,
@@ -72,6 +75,7 @@ class BrokerRegistration:
         enable_acting_master: bool | None = None,
         is_prime_allowed: bool = False,
         checks_state: bool = False,
+        timeout_ms: int = BROKER_CHANNEL_EXPIRED_TIME_MS,
     ) -> RegisterBrokerResult:
         """Add a broker, or renew its registration.
 
@@ -81,7 +85,8 @@ class BrokerRegistration:
         ``enable_acting_master``, as those of 5.x do. With ``is_prime_allowed`` the registration of
         the slave with the lowest id changes the queues, too, as long as there is no master. With
         ``checks_state`` an id stays with its broker if that knows of a later master: nothing else
-        is entered, and the answer has no addresses.
+        is entered, and the answer has no addresses. A broker that is silent for longer than
+        ``timeout_ms`` expires.
 
         Source: RouteInfoManager#registerBroker (4.9.7, 5.5.0)
         """
@@ -102,11 +107,14 @@ class BrokerRegistration:
         if has_topics and (
             self.is_topic_config_changed(broker_addr, data_version) or register_first
         ):
+            perms = self._perms_of(broker_name)
             for topic_config in topic_configs:
-                self._create_and_update_queue_data(broker_name, topic_config)
+                self._create_and_update_queue_data(broker_name, topic_config, perms)
         self._enter_live(
             broker_addr,
-            BrokerLiveInfo(broker_name, broker_id, data_version, channel, ha_server_addr),
+            BrokerLiveInfo(
+                broker_name, broker_id, data_version, channel, ha_server_addr, timeout_ms
+            ),
         )
         if filter_server_list is not None:
             if filter_server_list:
@@ -179,12 +187,18 @@ class BrokerRegistration:
                 )
             )
 
-    def _create_and_update_queue_data(self, broker_name: str, topic_config: TopicConfig) -> None:
+    def _perms_of(self, broker_name: str) -> int:
+        """Return which bits of the perm of its topics count."""
+        return -1
+
+    def _create_and_update_queue_data(
+        self, broker_name: str, topic_config: TopicConfig, perms: int
+    ) -> None:
         queues = QueueData(
             broker_name=broker_name,
             read_queue_nums=topic_config.read_queue_nums,
             write_queue_nums=topic_config.write_queue_nums,
-            perm=topic_config.perm,
+            perm=topic_config.perm & perms,
             topic_sys_flag=topic_config.topic_sys_flag,
         )
         self._tables.enter_queues(topic_config.topic_name, queues)
@@ -222,6 +236,7 @@ class BrokerRegistration:
             return
         tables.remove_addr(broker_name, broker_id)
         if broker_data.broker_addrs:
+            self._reduced(broker_name, broker_id, broker_addr)
             return
         del tables.broker_addr_table[broker_name]
         names = tables.cluster_addr_table.get(cluster_name)
@@ -250,9 +265,10 @@ class BrokerRegistration:
     def expire(self, broker_addr: str) -> None:
         """Remove a registered broker that was silent for too long, and close its channel."""
         # Java closes the channel first, but the notification of that comes after the removal.
-        channel = self._tables.broker_live_table[broker_addr].channel
+        live = self._tables.broker_live_table[broker_addr]
         self._remove(broker_addr, "expired")
-        channel.close(f"the broker {broker_addr} has not registered for 120 s")
+        silent = f"for {live.timeout_ms / 1000:g} s"
+        live.channel.close(f"the broker {broker_addr} has not registered {silent}")
 
     def _remove(self, broker_addr: str, why: str) -> None:
         tables = self._tables
@@ -265,6 +281,7 @@ class BrokerRegistration:
         tables.remove_addr(name, broker_id)
         broker_data = tables.broker_addr_table[name]
         if broker_data.broker_addrs:
+            self._reduced(name, broker_id, broker_addr)
             return
         del tables.broker_addr_table[name]
         # Mostly it is in its own cluster; after a move to another one the first that has it counts.
@@ -276,6 +293,9 @@ class BrokerRegistration:
             if not clusters[found]:
                 del clusters[found]
         self._remove_topics_of(name)
+
+    def _reduced(self, broker_name: str, broker_id: int, broker_addr: str) -> None:
+        """Follow the removal of a broker that leaves others of its name."""
 
     def _leave_live(self, broker_addr: str, why: str) -> None:
         self.expiry.forget(broker_addr)

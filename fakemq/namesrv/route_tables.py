@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from fakemq.protocol.bodies.topic import DataVersion
 
 MASTER_ID = 0
+BROKER_CHANNEL_EXPIRED_TIME_MS = 120_000
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -35,7 +36,7 @@ class BrokerLiveInfo:
     """A broker's last registration: its time, its data version and its connection.
 
     ``last_update_ms`` is elapsed time on the axis of the channel: the cluster's, or that of
-    outside peers.
+    outside peers. A broker that is silent for longer than ``timeout_ms`` is removed.
     """
 
     __slots__ = (
@@ -45,6 +46,7 @@ class BrokerLiveInfo:
         "data_version",
         "ha_server_addr",
         "last_update_ms",
+        "timeout_ms",
     )
 
     def __init__(
@@ -54,7 +56,9 @@ class BrokerLiveInfo:
         data_version: DataVersion | None,
         channel: Channel,
         ha_server_addr: str,
+        timeout_ms: int = BROKER_CHANNEL_EXPIRED_TIME_MS,
     ) -> None:
+        self.timeout_ms = timeout_ms
         self.broker_name = broker_name
         self.broker_id = broker_id
         self.data_version = data_version

@@ -9,12 +9,13 @@ from __future__ import annotations
 from fakemq.protocol.bodies.group import GroupRetryPolicy
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.message_types import MESSAGE_TYPES
+from fakemq.protocol.topics import SYNC_BROKER_MEMBER_PREFIX
 from fakemq.protocol.v5.codes import RequestCode5, ResponseCode5
 from fakemq.protocol.v5.properties import encode_properties
 from fakemq.reference import FirstTopic, Reference
 
 _STATIC_TOPICS = "static topics"
-_CONTAINERS = "broker containers and acting masters"
+_CONTAINERS = "broker containers"
 _CONTROLLER = "controllers"
 _COLD_DATA = "cold data flow control"
 _ROCKSDB = "RocksDB stores"
@@ -39,9 +40,6 @@ REFERENCE = Reference(
         RequestCode5.UPDATE_AND_CREATE_STATIC_TOPIC: _STATIC_TOPICS,
         RequestCode5.ADD_BROKER: _CONTAINERS,
         RequestCode5.REMOVE_BROKER: _CONTAINERS,
-        RequestCode5.NOTIFY_MIN_BROKER_ID_CHANGE: _CONTAINERS,
-        RequestCode5.EXCHANGE_BROKER_HA_INFO: _CONTAINERS,
-        RequestCode5.RESET_MASTER_FLUSH_OFFSET: _CONTAINERS,
         RequestCode5.CONTROLLER_ALTER_SYNC_STATE_SET: _CONTROLLER,
         RequestCode5.CONTROLLER_ELECT_MASTER: _CONTROLLER,
         RequestCode5.CONTROLLER_REGISTER_BROKER: _CONTROLLER,
@@ -120,7 +118,7 @@ REFERENCE = Reference(
     built_in_groups=("CID_RMQ_SYS_TRANS",),
     first_topics=(
         FirstTopic("rmq_sys_REVIVE_LOG_{cluster}", "revive_queue_num"),
-        FirstTopic("rmq_sys_SYNC_BROKER_MEMBER_{broker}", 1, perm=1),
+        FirstTopic(f"{SYNC_BROKER_MEMBER_PREFIX}{{broker}}", 1, perm=1),
         FirstTopic("RMQ_SYS_TRANS_HALF_TOPIC", 1),
         FirstTopic("RMQ_SYS_TRANS_OP_HALF_TOPIC", 1),
         FirstTopic("RMQ_SYS_ROCKSDB_TRANS_HALF_TOPIC", 1),

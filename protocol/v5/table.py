@@ -13,6 +13,7 @@ from fakemq.protocol.v5.codes import RequestCode5
 
 if TYPE_CHECKING:
     from fakemq.protocol.headers import offset, pop, query
+    from fakemq.protocol.v5.headers import acting as v5_acting
     from fakemq.protocol.v5.headers import controller as v5_controller
     from fakemq.protocol.v5.headers import group as v5_group
     from fakemq.protocol.v5.headers import namesrv as v5_namesrv
@@ -56,6 +57,11 @@ QUERY_SUBSCRIPTION_BY_CONSUMER: Row[v5_group.QuerySubscriptionByConsumerRequestH
 UPDATE_AND_GET_GROUP_FORBIDDEN: Row[v5_group.UpdateGroupForbiddenRequestHeader, NoHeader]
 GET_BROKER_HA_STATUS: Row[NoHeader, NoHeader]
 RECALL_MESSAGE: Row[v5_timer.RecallMessageRequestHeader, v5_timer.RecallMessageResponseHeader]
+NOTIFY_MIN_BROKER_ID_CHANGE: Row[v5_acting.NotifyMinBrokerIdChangeRequestHeader, NoHeader]
+EXCHANGE_BROKER_HA_INFO: Row[
+    v5_acting.ExchangeHAInfoRequestHeader, v5_acting.ExchangeHAInfoResponseHeader
+]
+RESET_MASTER_FLUSH_OFFSET: Row[v5_acting.ResetMasterFlushOffsetHeader, NoHeader]
 BROKER_HEARTBEAT: Row[v5_namesrv.BrokerHeartbeatRequestHeader, NoHeader]
 GET_BROKER_MEMBER_GROUP: Row[v5_namesrv.GetBrokerMemberGroupRequestHeader, NoHeader]
 CONTROLLER_ALTER_SYNC_STATE_SET: Row[

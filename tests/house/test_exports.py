@@ -35,7 +35,8 @@ PUBLIC = {
         by_config by_machine_room by_name consistent_hash machine_room_nearby strategy_name
     """,
     "fakemq.events": """
-        AccessRefused Acknowledged AnswerWithheld AppendRefused BrokerGone BrokerRegistered
+        AccessRefused Acknowledged AnswerWithheld AppendRefused BrokerGone BrokerOnline
+        BrokerRegistered MinBrokerChanged
         ChangesLost ClockMoved ClockSkewed CommitIgnored DeadLettered Delivered DifferenceEnded
         Dispatched EpochBegun Escaped Event FaultHit FaultPlaced FaultRemoved FilesExpired
         FilterChanged

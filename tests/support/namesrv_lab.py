@@ -101,6 +101,7 @@ def register(
     filter_servers: list[str] | None = None,
     version: int = VERSION_4_9_7,
     state: int | None = None,
+    further: Mapping[str, str] | None = None,
 ) -> RemotingCommand:
     """Register a broker as Java's does, checksum included. Return the answer."""
     content: dict[str, Any] = {
@@ -113,6 +114,7 @@ def register(
         "haServerAddr": f"{addr.rpartition(':')[0]}:10912",
         "compressed": "false",
         "bodyCrc32": str(zlib.crc32(body) & 0x7FFFFFFF),
+        **(further or {}),
     }
     return peer.ask(RequestCode.REGISTER_BROKER, body=body, ext_fields=fields, version=version)
 

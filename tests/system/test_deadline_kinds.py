@@ -422,6 +422,14 @@ def lose_the_leader_and_start(scene: Scene) -> None:
     scene.mq.broker("broker-a@2").restart()
 
 
+def isolate_a_master(scene: Scene) -> None:
+    """Start a master whose slave is silent."""
+    scene.mq.broker("broker-a-0").kill()
+    scene.mq.broker("broker-a-1").pause()
+    scene.mq.broker("broker-a-0").restart()
+    scene.mq.clock.advance("3s")
+
+
 class Kind(NamedTuple):
     prepare: Callable[[Scene], object]
     options: ClusterOptions = {}  # noqa: RUF012 - never changed
@@ -431,6 +439,11 @@ class Kind(NamedTuple):
 
 REPLICAS: ClusterOptions = {"slaves": 1, "controllers": 1}
 SLAVE: ClusterOptions = {"slaves": 1}
+ACTING: ClusterOptions = {
+    "reference": "5.5.0",
+    "slaves": 1,
+    "config": {"enableSlaveActingMaster": True, "totalReplicas": 2},
+}
 DISK: ClusterOptions = {"store": "DIR"}
 V5: ClusterOptions = {"reference": "5.5.0"}
 
@@ -471,6 +484,9 @@ KINDS: dict[str, Kind] = {
     "replica_metadata": Kind(nothing, REPLICAS),
     "replica_start": Kind(lose_the_leader_and_start, REPLICAS),
     "sync_set_check": Kind(nothing, REPLICAS),
+    "broker_heartbeat": Kind(nothing, ACTING),
+    "member_group": Kind(nothing, ACTING),
+    "pre_online": Kind(isolate_a_master, ACTING),
     "acl_watch": Kind(nothing, {"acl": {"accounts": []}}),
     "protect_broker": Kind(read_slowly, {"config": SLOW_READERS}),
     "delay_level": Kind(lambda scene: scene.send(DELAY="3")),

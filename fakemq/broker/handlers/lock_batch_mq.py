@@ -10,20 +10,32 @@ from fakemq.clock.slices import Steps
 from fakemq.dispatch.answers import Reply, Request
 from fakemq.dispatch.outcomes import body_of, required
 from fakemq.protocol import table
-from fakemq.protocol.bodies.queue import LockBatchRequestBody, LockBatchResponseBody
+from fakemq.protocol.bodies.queue import (
+    LockBatchRequestBody,
+    LockBatchResponseBody,
+    MessageQueue,
+)
 from fakemq.protocol.table import NoHeader
 
 
 @handles(table.LOCK_BATCH_MQ)
 def lock_batch_mq(broker: Broker, request: Request[NoHeader]) -> Steps[Reply[NoHeader]]:
     body = LockBatchRequestBody.decode(body_of(request))
+    locked = yield from lock_here(broker, request, body)
+    encoded = yield from LockBatchResponseBody(lock_ok_mq_set=locked).encode_in_steps()
+    return Reply(body=encoded)
+
+
+def lock_here(
+    broker: Broker, request: Request[NoHeader], body: LockBatchRequestBody
+) -> Steps[list[MessageQueue]]:
+    """Lock queues at this broker; return those that the client holds now."""
     if not body.mq_set:  # then Java reads no other field
-        return Reply(body=LockBatchResponseBody().encode())
+        return []
     locked = yield from broker.locks.try_lock_batch(
         required(body.consumer_group, "LockBatchRequestBody", "consumerGroup"),
         dict.fromkeys(body.mq_set),  # a set in Java
         required(body.client_id, "LockBatchRequestBody", "clientId"),
         request.session,
     )
-    encoded = yield from LockBatchResponseBody(lock_ok_mq_set=locked).encode_in_steps()
-    return Reply(body=encoded)
+    return locked

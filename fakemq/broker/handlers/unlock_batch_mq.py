@@ -15,10 +15,14 @@ from fakemq.protocol.table import NoHeader
 
 @handles(table.UNLOCK_BATCH_MQ)
 def unlock_batch_mq(broker: Broker, request: Request[NoHeader]) -> Reply[NoHeader]:
-    body = UnlockBatchRequestBody.decode(body_of(request))
+    unlock_here(broker, UnlockBatchRequestBody.decode(body_of(request)))
+    return Reply()
+
+
+def unlock_here(broker: Broker, body: UnlockBatchRequestBody) -> None:
+    """Unlock queues at this broker."""
     broker.locks.unlock_batch(
         required(body.consumer_group, "UnlockBatchRequestBody", "consumerGroup"),
         body.mq_set,
         body.client_id,
     )
-    return Reply()

@@ -128,6 +128,15 @@ class PullRequestHoldService:
         if queue is not None and self._notified_of_arrivals:
             queue.arrived(records)
 
+    def master_online(self) -> None:
+        """Answer every held pull, for the master is there again.
+
+        Source: PullRequestHoldService.java#notifyMasterOnline (5.5.0)
+        """
+        for pulls in list(self._by_session.values()):
+            for pull in list(pulls):
+                self._answer(pull, "master")
+
     def session_closed(self, session: Session) -> None:
         """Remove the held pulls of a closed connection."""
         if session in self._by_session:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from fakemq.broker.broker import SendRequest
     from fakemq.broker.image import NodeImage
     from fakemq.broker.popped import OutMessage
+    from fakemq.broker.v5.acting.service import ActingMasterService
     from fakemq.broker.v5.escape.bridge import EscapeBridge
     from fakemq.broker.v5.escape.reading import RemoteRead
     from fakemq.broker.v5.replicas.manager import ReplicasManager
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from fakemq.dispatch.answers import Refused
     from fakemq.dispatch.node import NodeContext
     from fakemq.ha.service import HAService
+    from fakemq.ha.v5.service import HAService5
     from fakemq.later import Later
     from fakemq.net.session import Session
     from fakemq.protocol.bodies.heartbeat import SubscriptionData
@@ -104,26 +106,40 @@ class Broker5(Broker):
             from fakemq.broker.v5.replicas.manager import ReplicasManager  # few have a controller
 
             self.replicas = ReplicasManager(node, self)
+        self.slave_tables = SlaveTables(self.versions, self.delay, self.pop, self.timers)
+        self.acting: ActingMasterService | None = None
+        """What it knows of the lowest of its group; None where no slave acts as master."""
+        self.init_max_offset = 0
+        """Where its log ended at the start."""
+        if config.enable_slave_acting_master:
+            from fakemq.broker.v5.acting.service import ActingMasterService  # few brokers have it
+
+            self.acting = ActingMasterService(node, self)
 
     # -- life ---------------------------------------------------------------------------------
 
     def start(self, namesrv_addrs: Sequence[str] = ()) -> None:
-        if self.replicas is None:
-            super().start(namesrv_addrs)
-            return
-        self.replicas.fence()
+        if self.replicas is not None:
+            self.replicas.fence()
+        if self.acting is not None:
+            self.acting.hold_back()
         super().start(namesrv_addrs)
-        self.replicas.start()
+        for part in (self.replicas, self.acting):
+            if part is not None:
+                part.start()
 
     def stop(self, on_stopped: Callable[[], None] = lambda: None) -> None:
-        if self.replicas is not None:
-            self.replicas.stop()
+        self._stop_groups()
         super().stop(on_stopped)
 
     def _end(self, how: str, lose_unsynced: bool = False) -> None:
-        if self.replicas is not None:
-            self.replicas.stop()
+        self._stop_groups()
         super()._end(how, lose_unsynced)
+
+    def _stop_groups(self) -> None:
+        for part in (self.replicas, self.acting):
+            if part is not None:
+                part.stop()
 
     def start_replication(self) -> None:
         if self.replicas is None:
@@ -142,7 +158,13 @@ class Broker5(Broker):
         """Its replication, which changes with its role under a controller."""
         return cast("Replication", self.replication())
 
+    @property
+    def counting(self) -> HAService5:
+        """Its replication, as that of 5.5.0."""
+        return cast("HAService5", self.replication())
+
     def _start_parts(self) -> None:
+        self.init_max_offset = self.store.max_phy_offset
         self.versions.start(self.clock.now_ms())
         if self.escape is not None:
             self.escape.forget()
@@ -168,6 +190,8 @@ class Broker5(Broker):
         self._forget_requests()
         self.timers.reset(running=self.running)
         self.pop.reset(running=self.running)
+        if self.acting is not None:
+            self.acting.reset(running=self.running)
 
     def _restore_parts(self, image: NodeImage) -> None:
         super()._restore_parts(image)
@@ -217,14 +241,18 @@ class Broker5(Broker):
         return drive(reads.get_message(ck.broker_name or "", ck.topic or "", ck.queue_id, offset))
 
     def _make_replication(self) -> HAService:
-        tables = SlaveTables(self.versions, self.delay, self.pop, self.timers)
         if self.replicas is not None:
             from fakemq.ha.autoswitch.service import make_service  # few brokers have a controller
 
-            return make_service(self, tables)
+            return make_service(self, self.slave_tables)
+        acting = self.acting
+        if acting is not None:
+            from fakemq.ha.v5.acting import ActingHAService  # few brokers act as masters
+
+            return ActingHAService(self, self.slave_tables, lambda: acting.alive_replicas)
         from fakemq.ha.v5.service import HAService5  # most brokers have no slave
 
-        return HAService5(self, tables)
+        return HAService5(self, self.slave_tables)
 
     # -- connections --------------------------------------------------------------------------
 

@@ -53,11 +53,13 @@ _OTHER_TYPES = (DELAY_TIME_LEVEL, TIMER_DELIVER_MS, TIMER_DELAY_SEC, TIMER_DELAY
 
 
 def check_takes_messages(broker: Broker) -> None:
-    """Raise Refused at a slave; what a fenced broker is sent, its store refuses.
+    """Raise Refused at a slave; what a fenced one or one that may act as master is sent, its store
+    refuses.
 
     Source: SendMessageProcessor.java#rejectRequest (5.5.0)
     """
-    if broker.role.is_slave and not broker.role.fenced:
+    role = broker.role
+    if role.is_slave and not (role.fenced or broker.config.has_acting_master):
         raise Refused(ResponseCode.SYSTEM_BUSY, REJECTED)
 
 

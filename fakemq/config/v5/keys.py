@@ -102,9 +102,11 @@ class BrokerKeys5(keys.BrokerKeys):
         int, Acts("how soon a changed `namesrvAddr` is followed, at most; read at the start")
     ] = 1000 * 120
     broker_heartbeat_interval: Annotated[
-        int, Acts("how often controllers get a heartbeat, in ms")
+        int, Acts("how often controllers get a heartbeat, in ms; name servers with acting masters")
     ] = 1000
-    broker_not_active_timeout_millis: Annotated[Long, Idle(CONTAINER)] = 10 * 1000
+    broker_not_active_timeout_millis: Annotated[
+        Long, Acts("how long it may be silent to name servers, in ms; with acting masters")
+    ] = 10 * 1000
     enable_net_work_flow_control: Annotated[
         bool, Idle("an answer waits until its connection takes it")
     ] = False
@@ -172,7 +174,10 @@ class BrokerKeys5(keys.BrokerKeys):
     lite_pull_message_enable: Annotated[
         bool, Acts("whether LITE_PULL_MESSAGE (361) is answered")
     ] = True
-    sync_broker_member_group_period: Annotated[int, Idle(CONTAINER)] = 1000
+    sync_broker_member_group_period: Annotated[
+        int,
+        Acts("how often a broker asks which brokers live in its group, in ms; with acting masters"),
+    ] = 1000
     load_balance_poll_name_server_interval: Annotated[
         Long, Acts("how long a slave that acts as master believes a route, in ms")
     ] = 1000 * 30
@@ -198,20 +203,26 @@ class BrokerKeys5(keys.BrokerKeys):
     ] = 3000
     forward_timeout: Annotated[Long, Idle(CONTAINER)] = 3 * 1000
     enable_slave_acting_master: Annotated[
-        bool, Acts("whether the lowest slave has its master's duties while that is away")
+        bool, Acts("whether the lowest slave acts as master without a master; read at the start")
     ] = False
     enable_remote_escape: Annotated[
         bool, Acts("whether it sends what it may not store to another master; without it, it waits")
     ] = False
-    skip_pre_online: Annotated[bool, Idle(CONTAINER)] = False
+    skip_pre_online: Annotated[
+        bool, Acts("whether a broker registers before its group knows it; with acting masters")
+    ] = False
     async_send_enable: Annotated[bool, Idle(keys.THREADS)] = True
     use_server_side_reset_offset: Annotated[
         bool, Acts("whether the broker resets offsets itself, or the clients")
     ] = True
     consumer_offset_update_version_step: Annotated[Long, Idle(VERSIONS)] = 500
     delay_offset_update_version_step: Annotated[Long, Idle(VERSIONS)] = 200
-    lock_in_strict_mode: Annotated[bool, Idle(CONTAINER)] = False
-    compatible_with_old_name_srv: Annotated[bool, Idle(CONTAINER)] = True
+    lock_in_strict_mode: Annotated[
+        bool, Acts("whether a queue is locked at most brokers of a group; with acting masters")
+    ] = False
+    compatible_with_old_name_srv: Annotated[
+        bool, Acts("whether requests of 4.9.7 are used for 901 and 904; with acting masters")
+    ] = True
     enable_controller_mode: Annotated[
         bool, Acts("whether controllers say if it is master or slave; read at the start")
     ] = False
@@ -453,23 +464,31 @@ class MessageStoreKeys5(keys.MessageStoreKeys):
     enable_clean_expired_offset: Annotated[bool, IMPORTANT, Idle(STORE)] = False
     max_async_put_message_requests: Annotated[int, Idle(STORE)] = 5000
     pull_batch_max_message_count: Annotated[int, Idle(STORE)] = 160
-    total_replicas: Annotated[int, IMPORTANT, Idle(CONTAINER)] = 1
+    total_replicas: Annotated[
+        int, IMPORTANT, Acts("how many brokers a group has; with acting masters")
+    ] = 1
     in_sync_replicas: Annotated[
         int, IMPORTANT, Acts("how many brokers must have a send to a SYNC_MASTER, itself included")
     ] = 1
     min_in_sync_replicas: Annotated[
-        int, IMPORTANT, Acts("how many replicas must be in sync before a send; with controllers")
+        int,
+        IMPORTANT,
+        Acts("how many replicas must be in sync before a send; with controllers or acting masters"),
     ] = 1
     all_ack_in_sync_state_set: Annotated[
         bool, IMPORTANT, Acts("whether a send waits for all replicas in sync; with controllers")
     ] = False
-    enable_auto_in_sync_replicas: Annotated[bool, IMPORTANT, Idle(CONTAINER)] = False
+    enable_auto_in_sync_replicas: Annotated[
+        bool, IMPORTANT, Acts("whether fewer replicas do, if fewer live; with acting masters")
+    ] = False
     ha_flow_control_enable: Annotated[bool, IMPORTANT, Idle(HA)] = False
     max_ha_transfer_byte_in_second: Annotated[Long, Idle(HA)] = 100 * 1024 * 1024
     ha_max_time_slave_not_catchup: Annotated[
         Long, Acts("how long a slave may be behind and in sync, in ms; with controllers")
     ] = 1000 * 15
-    sync_master_flush_offset_when_startup: Annotated[bool, Idle(STORE)] = False
+    sync_master_flush_offset_when_startup: Annotated[
+        bool, Acts("whether a slave takes the end of its master's log at the start, for 907")
+    ] = False
     max_checksum_range: Annotated[Long, Idle(STORE)] = 1024 * 1024 * 1024
     replicas_per_disk_partition: Annotated[int, Idle(STORE)] = 1
     logical_disk_space_clean_forcibly_threshold: Annotated[str, Idle(STORE)] = "0.8"
@@ -560,14 +579,18 @@ class NamesrvKeys5(keys.NamesrvKeys):
         Long, Acts("how often silent brokers are looked for")
     ] = 5 * 1000
     un_register_broker_queue_capacity: Annotated[int, Idle(keys.THREADS)] = 3000
-    support_acting_master: Annotated[bool, Idle(CONTAINER)] = False
+    support_acting_master: Annotated[
+        bool, Acts("whether routes list the lowest slave as master, where it acts as one")
+    ] = False
     enable_all_topic_list: Annotated[
         bool, Acts("whether GET_ALL_TOPIC_LIST_FROM_NAMESERVER (206) is answered")
     ] = True
     enable_topic_list: Annotated[
         bool, Acts("whether 224, 311, 312 and 313, lists of some topics, are answered")
     ] = True
-    notify_min_broker_id_changed: Annotated[bool, Idle(CONTAINER)] = False
+    notify_min_broker_id_changed: Annotated[
+        bool, Acts("whether a group is notified of its lowest broker (905)")
+    ] = False
     enable_controller_in_namesrv: Annotated[
         bool, Acts("whether a controller runs beside it; its keys are in the same file")
     ] = False

@@ -31,6 +31,10 @@ class BrokerConfig5(
     enable_acting_master = False
 
     @property
+    def has_acting_master(self) -> bool:
+        return self.enable_slave_acting_master
+
+    @property
     def has_controller(self) -> bool:
         return self.enable_controller_mode
 

@@ -22,6 +22,13 @@ class BrokerKeys53(keys.BrokerKeys5):
     """Keys of common/BrokerConfig.java (5.3.2)."""
 
     broker_heartbeat_interval: Annotated[int, Idle(keys.CONTAINER)] = 1000
+    broker_not_active_timeout_millis: Annotated[Long, Idle(keys.CONTAINER)] = 10 * 1000
+    sync_broker_member_group_period: Annotated[int, Idle(keys.CONTAINER)] = 1000
+    enable_slave_acting_master: Annotated[bool, Unsupported("no acting masters")] = False
+    enable_remote_escape: Annotated[bool, Unsupported("no acting masters")] = False
+    skip_pre_online: Annotated[bool, Idle(keys.CONTAINER)] = False
+    lock_in_strict_mode: Annotated[bool, Idle(keys.CONTAINER)] = False
+    compatible_with_old_name_srv: Annotated[bool, Idle(keys.CONTAINER)] = True
     enable_controller_mode: Annotated[bool, Unsupported("no controller")] = False
     controller_addr: Annotated[str, Idle(CONTROLLER)] = ""
     sync_broker_metadata_period: Annotated[Long, Idle(CONTROLLER)] = 5 * 1000
@@ -82,6 +89,8 @@ class MessageStoreKeys53(keys.MessageStoreKeys5):
 
     store_path_epoch_file: Annotated[str | None, IMPORTANT, Idle(CONTROLLER)] = None
     store_path_broker_identity: Annotated[str | None, IMPORTANT, Idle(CONTROLLER)] = None
+    total_replicas: Annotated[int, IMPORTANT, Idle(keys.CONTAINER)] = 1
+    enable_auto_in_sync_replicas: Annotated[bool, IMPORTANT, Idle(keys.CONTAINER)] = False
     min_in_sync_replicas: Annotated[int, IMPORTANT, Idle(CONTROLLER)] = 1
     all_ack_in_sync_state_set: Annotated[bool, IMPORTANT, Idle(CONTROLLER)] = False
     ha_max_time_slave_not_catchup: Annotated[Long, Idle(CONTROLLER)] = 1000 * 15

@@ -48,7 +48,7 @@ class AutoSwitchHAClient(HAClient5):
         """Wait for the address from a name server."""
         self._note_try()
 
-    def update_master_address(self, addr: str) -> None:
+    def update_master_address(self, addr: str | None) -> None:
         """Take the master's address from a name server, and connect there at once.
 
         The connection to another address is closed: its broker is the master no more.

@@ -13,12 +13,11 @@ from fakemq.config.v5.model import config5
 from fakemq.events.core import Warned
 from fakemq.files.texts import DiskTextFile, MemoryTextFile
 from fakemq.ha.autoswitch import epoch_file
+from fakemq.ha.v5.counted_store import CountedStore
 from fakemq.journal.noted import APPENDED, names_of
 from fakemq.protocol.message import RecordStatus, check_record
 from fakemq.store.light_queues import LightRule
 from fakemq.store.record_scan import read_range
-from fakemq.store.results import PutMessageStatus
-from fakemq.store.store import MessageStore
 
 if TYPE_CHECKING:
     from fakemq.clock.node_clock import NodeClock
@@ -27,11 +26,10 @@ if TYPE_CHECKING:
     from fakemq.ha.autoswitch.confirmed_replica import ConfirmedReplica
     from fakemq.journal.journal import Journal
     from fakemq.store.files import Files
-    from fakemq.store.inner_message import InnerMessage, RecordDraft
     from fakemq.store.puts import AppendMessageResult, PutMessageResult
 
 
-class ConfirmedStore(MessageStore):
+class ConfirmedStore(CountedStore):
     """A store of which others know only what the in-sync set has.
 
     A record that was put before the set has it is in the log, but in no queue and no index. There
@@ -45,8 +43,6 @@ class ConfirmedStore(MessageStore):
     so that the next one of a store in memory continues where it was."""
     limit: Callable[[], int] | None = None
     """Returns up to which offset records are confirmed; None before the replication begins."""
-    lacks_replicas: Callable[[InnerMessage], bool] | None = None
-    """Returns whether a message is refused because too few replicas are in sync."""
     on_emptied: Callable[[], None] | None = None
     """Called when a reset has emptied the store."""
 
@@ -88,17 +84,6 @@ class ConfirmedStore(MessageStore):
             self.on_emptied()
 
     # -- putting ------------------------------------------------------------------------------
-
-    def _put(
-        self,
-        message: InnerMessage,
-        drafts: list[RecordDraft] | PutMessageStatus,
-        *,
-        follow: bool = False,
-    ) -> PutMessageResult:
-        if self.lacks_replicas is not None and self.lacks_replicas(message):
-            return self._refused(message, PutMessageStatus.IN_SYNC_REPLICAS_NOT_ENOUGH)
-        return super()._put(message, drafts, follow=follow)
 
     def _dispatch(self, put: AppendMessageResult, result: PutMessageResult) -> None:
         follower, end = self.follower, put.wrote_offset + put.wrote_bytes

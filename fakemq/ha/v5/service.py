@@ -39,6 +39,8 @@ class HAService5(HAService):
         super().__init__(broker)
         self._tables = tables
         self._config = config5(broker.config)
+        self.master_flushed_offset = 0
+        """Where its master's log ended at the start of that, as a slave knows it."""
         self._group_transfer.look_ms = None
 
     def _make_slave(self) -> tuple[HAClient, SlaveSynchronize]:
@@ -49,8 +51,13 @@ class HAService5(HAService):
 
     # -- the master's side --------------------------------------------------------------------
 
+    @property
+    def _needed(self) -> int:
+        """How many brokers must have a send, the master included."""
+        return self._config.in_sync_replicas
+
     def _replicate(self, next_offset: int, result: PutMessageResult) -> None:
-        if self._config.in_sync_replicas > 1:
+        if self._needed > 1:
             result.replicate_to = next_offset
 
     def when_transferred(self, next_offset: int, done: Callable[[bool], None]) -> None:
@@ -96,7 +103,9 @@ class HAService5(HAService):
 
     def _client_info(self, end_offset: int) -> HAClientRuntimeInfo:
         client, clock = self.client, self._broker.clock
-        info = HAClientRuntimeInfo(max_offset=end_offset)
+        info = HAClientRuntimeInfo(
+            max_offset=end_offset, master_flush_offset=self.master_flushed_offset
+        )
         if client is not None:
             info.master_addr = client.master_address
             end = client.end
@@ -108,7 +117,7 @@ class HAService5(HAService):
 
     def _count(self) -> None:
         """Find out up to which offset enough slaves have the log."""
-        needed = max(1, self._config.in_sync_replicas - 1)
+        needed = max(1, self._needed - 1)
         offsets = sorted((end.acknowledged_offset for end in self.connections), reverse=True)
         acked = offsets[needed - 1] if needed <= len(offsets) else 0
         self._group_transfer.notify_transfer_some(acked)

@@ -17,7 +17,6 @@ from fakemq.dispatch.answers import Refused, Reply, Request
 from fakemq.dispatch.long_work import Answer, in_slices
 from fakemq.events.core import RouteRefused
 from fakemq.namesrv.handlers import or_null
-from fakemq.namesrv.kv import NAMESPACE_ORDER_TOPIC_CONFIG
 from fakemq.namesrv.namesrv import NameServer, handles
 from fakemq.protocol import table
 from fakemq.protocol.bodies.route import TopicRouteData
@@ -61,8 +60,7 @@ def _completed(
             ResponseCode.TOPIC_NOT_EXIST,
             f"No topic route info in name server for the topic: {topic}{FAQ}",
         )
-    if node.config.order_message_enable:
-        route.order_topic_conf = node.kv.get(NAMESPACE_ORDER_TOPIC_CONFIG, topic)
+    node.complete_route(topic, route)
     return route
 
 

@@ -19,6 +19,7 @@ from typing import TypeAlias
 from fakemq.dispatch.answers import Refused, Reply, Request
 from fakemq.namesrv.kv import NAMESPACE_ORDER_TOPIC_CONFIG
 from fakemq.namesrv.namesrv import NameServer, handles
+from fakemq.namesrv.route_tables import BROKER_CHANNEL_EXPIRED_TIME_MS
 from fakemq.protocol import table
 from fakemq.protocol.bodies.topic import (
     DataVersion,
@@ -78,6 +79,7 @@ def register(
     *,
     is_prime_allowed: bool = False,
     checks_state: bool = False,
+    timeout_ms: int = BROKER_CHANNEL_EXPIRED_TIME_MS,
 ) -> Reply[RegisterBrokerResponseHeader]:
     """Enter a broker into the tables, and return the answer to it."""
     header = request.header
@@ -95,6 +97,7 @@ def register(
         enable_acting_master=enable_acting_master(request),
         is_prime_allowed=is_prime_allowed,
         checks_state=checks_state,
+        timeout_ms=timeout_ms,
     )
     order_topics = node.kv.kv_table(NAMESPACE_ORDER_TOPIC_CONFIG)
     return Reply(

@@ -11,10 +11,23 @@ from fakemq.dispatch.answers import Refused
 from fakemq.dispatch.dispatcher import Dispatcher, VersionedDispatcher
 from fakemq.dispatch.registry import Handlers
 from fakemq.namesrv.namesrv import NameServer
+from fakemq.namesrv.route_tables import MASTER_ID
+from fakemq.namesrv.v5.registration import BrokerRegistration5
 from fakemq.protocol.codes import ResponseCode
+from fakemq.protocol.command import RemotingCommand
+from fakemq.protocol.sysflag import PermName
+from fakemq.protocol.topics import SYNC_BROKER_MEMBER_PREFIX
+from fakemq.protocol.v5.codes import RequestCode5
+from fakemq.protocol.v5.headers.acting import NotifyMinBrokerIdChangeRequestHeader
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from fakemq.config.v5.model import NamesrvConfig5
+    from fakemq.namesrv.registration import BrokerRegistration
+    from fakemq.net.outbound import Outbound
+    from fakemq.net.session import Session
+    from fakemq.protocol.bodies.route import TopicRouteData
 
 
 class NameServer5(NameServer):
@@ -25,6 +38,84 @@ class NameServer5(NameServer):
         "fakemq.namesrv.v5.handlers", earlier=NameServer.handlers
     )
     dispatcher_class: ClassVar[type[Dispatcher[Any]]] = VersionedDispatcher
+    registration_class: ClassVar[type[BrokerRegistration]] = BrokerRegistration5
+    registration: BrokerRegistration5
+    _outbound: Outbound | None = None
+
+    def start(self, addr: str) -> None:
+        self.registration.on_lowest_changed = self._lowest_changed
+        super().start(addr)
+
+    def stop(self, how: str = "stop") -> None:
+        outbound, self._outbound = self._outbound, None
+        if outbound is not None:
+            outbound.close(f"name server {how}")
+        super().stop(how)
+
+    def pause(self) -> None:
+        super().pause()
+        if self._outbound is not None:
+            self._outbound.pause()
+
+    def resume(self) -> None:
+        if self._outbound is not None:
+            self._outbound.resume()
+        super().resume()
+
+    def session_closed(self, session: Session) -> None:
+        """Remove the broker of a closed connection, unless this end opened it."""
+        if session in self.sessions:
+            super().session_closed(session)
+        else:
+            self.clock.drop_of(session)
+
+    # -- acting masters -----------------------------------------------------------------------
+
+    def complete_route(self, topic: str, route: TopicRouteData) -> None:
+        """List the lowest slave of each group without a master as its master, if it acts as one.
+
+        The route by which brokers learn of each other stays as it is.
+        Source: namesrv/routeinfo/RouteInfoManager.java#pickupTopicRouteData (5.5.0)
+        """
+        super().complete_route(topic, route)
+        if not self.config.support_acting_master or topic.startswith(SYNC_BROKER_MEMBER_PREFIX):
+            return
+        readonly = {one.broker_name for one in route.queue_datas if not one.perm & PermName.WRITE}
+        for data in route.broker_datas:
+            addrs = data.broker_addrs
+            if not addrs or MASTER_ID in addrs or not data.enable_acting_master:
+                continue
+            if data.broker_name in readonly:
+                acting = addrs.pop(min(addrs))
+                data.broker_addrs = {MASTER_ID: acting, **addrs}
+
+    def _lowest_changed(
+        self, addrs: Mapping[int, str], offline_addr: str | None, ha_addr: str | None
+    ) -> None:
+        """Notify a group that another id is its lowest (905), if notifyMinBrokerIdChanged.
+
+        Those that stay are notified of one that left, those that were there of one that came.
+        Source: namesrv/routeinfo/RouteInfoManager.java#notifyMinBrokerIdChanged (5.5.0)
+        """
+        if not self.config.notify_min_broker_id_changed:
+            return
+        if self._outbound is None:
+            self._outbound = self.make_outbound()
+        lowest = min(addrs)
+        fields = NotifyMinBrokerIdChangeRequestHeader(
+            min_broker_id=lowest,
+            min_broker_addr=addrs[lowest],
+            offline_broker_addr=offline_addr,
+            ha_broker_addr=ha_addr,
+        ).encode()
+        for broker_id, addr in list(addrs.items()):
+            if offline_addr is not None or len(addrs) == 1 or broker_id != lowest:
+                command = RemotingCommand(
+                    RequestCode5.NOTIFY_MIN_BROKER_ID_CHANGE, ext_fields=dict(fields)
+                )
+                self._outbound.invoke_oneway(addr, command)
+
+    # -- what the config forbids --------------------------------------------------------------
 
     def check_ready(self) -> None:
         """Raise Refused, with needWaitForService, up to waitSecondsForService after the start.

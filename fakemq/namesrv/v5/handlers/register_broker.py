@@ -2,8 +2,9 @@
 
 Behaviour: as in 4.9.7. An id stays with the broker that knows of the latest master: one that was
 master before gets an answer without addresses, and no longer counts as alive. Without a master the
-slave with the lowest id says which topics there are. Without returnOrderTopicConfigToBroker the
-answer says nothing of topics in order.
+slave with the lowest id says which topics there are; if slaves act as masters, these lose their
+write bit. A broker expires after the silence that it says. Without returnOrderTopicConfigToBroker
+the answer says nothing of topics in order.
 Refused: a single topic of a broker that is not registered: SYSTEM_ERROR; its name is known then.
 
 Source: namesrv/processor/DefaultRequestProcessor.java#registerBroker,
@@ -20,9 +21,11 @@ from fakemq.namesrv.handlers.register_broker import (
     read_registration,
     register,
 )
+from fakemq.namesrv.route_tables import BROKER_CHANNEL_EXPIRED_TIME_MS
 from fakemq.namesrv.v5.namesrv import NameServer5, handles
 from fakemq.protocol import table
 from fakemq.protocol.codes import ResponseCode
+from fakemq.protocol.header import parse_long
 from fakemq.protocol.headers.namesrv import (
     RegisterBrokerRequestHeader,
     RegisterBrokerResponseHeader,
@@ -38,6 +41,7 @@ def register_broker(
     header = request.header
     registration = read_registration(node, request, mappings_since=V5_0_0)
     says_acting = enable_acting_master(request)
+    timeout = request.command.ext_fields.get("heartbeatTimeoutMillis")  # in no header of 4.9.7
     topics = registration[1]
     if isinstance(topics, Sized) and len(topics) == 1:
         addrs = node.registration.enter_name(
@@ -55,6 +59,7 @@ def register_broker(
         registration,
         is_prime_allowed=says_acting is not None,
         checks_state=True,
+        timeout_ms=BROKER_CHANNEL_EXPIRED_TIME_MS if timeout is None else parse_long(timeout),
     )
     if not node.config.return_order_topic_config_to_broker:
         reply.body = b""

@@ -1,0 +1,30 @@
+"""NOTIFY_MIN_BROKER_ID_CHANGE (905): a name server says which id is the lowest of the group now.
+
+Behaviour: SUCCESS also where it changes nothing: at a master, without enableSlaveActingMaster, and
+if it is no news. The name server wants no answer.
+Ignored: the broker name, which name servers leave out.
+
+Source: broker/processor/AdminBrokerProcessor.java#notifyMinBrokerIdChange (5.5.0)
+"""
+
+from __future__ import annotations
+
+from fakemq.broker.v5.broker import Broker5, handles
+from fakemq.dispatch.answers import Reply, Request
+from fakemq.dispatch.outcomes import required
+from fakemq.protocol.table import NoHeader
+from fakemq.protocol.v5 import table
+from fakemq.protocol.v5.headers.acting import NotifyMinBrokerIdChangeRequestHeader
+
+
+@handles(table.NOTIFY_MIN_BROKER_ID_CHANGE)
+def notify_min_broker_id_change(
+    broker: Broker5, request: Request[NotifyMinBrokerIdChangeRequestHeader]
+) -> Reply[NoHeader]:
+    header = request.header
+    lowest = required(header.min_broker_id, "NotifyMinBrokerIdChangeRequestHeader", "minBrokerId")
+    if broker.acting is not None:
+        broker.acting.update_min_broker(
+            lowest, header.min_broker_addr, header.offline_broker_addr, header.ha_broker_addr
+        )
+    return Reply()

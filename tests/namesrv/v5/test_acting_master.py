@@ -1,0 +1,81 @@
+"""Groups whose slaves act as masters, at a name server of 5.5.0."""
+
+from __future__ import annotations
+
+import pytest
+
+from fakemq.config.v5.model import NamesrvConfig5
+from fakemq.events import BrokerGone
+from fakemq.reference.v5 import REFERENCE
+from tests.support.namesrv_lab import NamesrvLab, register, route, topic
+from tests.support.peer import Peer
+
+ACTING = {"enableActingMaster": "true"}
+
+
+class Group:
+    """A name server, and brokers that register there by connections of their own."""
+
+    def __init__(self, *, supports: bool = True) -> None:
+        self.lab = NamesrvLab()
+        config = NamesrvConfig5(support_acting_master=supports)
+        self.server = self.lab.name_server(config, reference=REFERENCE)
+        self._admin = self.lab.peer(self.server)
+
+    def enter(self, broker_id: int, **further: str) -> Peer:
+        peer = self.lab.peer(self.server)
+        register(
+            *(peer, topic("T"), topic("U")),
+            broker_id=broker_id,
+            addr=f"10.0.0.{broker_id}:1",
+            further=ACTING | further,
+        )
+        return peer
+
+    @property
+    def route(self) -> tuple[list[str], int]:
+        """The ids in the route of a topic, and the perm of its queues."""
+        found = route(self._admin, "T")
+        assert found is not None
+        return sorted(found["brokerDatas"][0]["brokerAddrs"]), found["queueDatas"][0]["perm"]
+
+
+def test_write_bit_goes_with_the_master_and_comes_back_with_it() -> None:
+    group = Group()
+    master = group.enter(0)
+    group.enter(3)
+    assert group.route == (["0", "3"], 6)
+    master.close()
+    assert group.route == (["0"], 4)
+    group.enter(0)
+    assert group.route == (["0", "3"], 6)
+
+
+def test_write_bit_stays_if_a_slave_leaves() -> None:
+    group = Group()
+    group.enter(0)
+    group.enter(1).close()
+    assert group.route == (["0"], 6)
+
+
+def test_route_is_not_rewritten_without_support() -> None:
+    group = Group(supports=False)
+    group.enter(3)
+    assert group.route == (["3"], 4)
+
+
+def test_group_whose_slaves_do_not_act_keeps_the_write_bit() -> None:
+    group = Group()
+    group.enter(0, enableActingMaster="false").close()
+    group.enter(3, enableActingMaster="false")
+    assert group.route == (["3"], 6)
+
+
+@pytest.mark.parametrize(("timeout_ms", "gone_s"), [("10000", 15), ("1", 5), ("-1", 5)])
+def test_broker_expires_after_the_silence_that_it_says(timeout_ms: str, gone_s: int) -> None:
+    group = Group()
+    group.enter(0, heartbeatTimeoutMillis=timeout_ms)
+    group.lab.clock.advance(gone_s - 0.001)
+    assert not group.lab.journal.find(BrokerGone)
+    group.lab.clock.advance("1ms")
+    assert [gone.why for gone in group.lab.journal.find(BrokerGone)] == ["expired"]
