@@ -121,6 +121,7 @@ campaign: .venv/.runtime
 	$(BIN)/python -m fakemq replay --seeds 0:500 $(ARGS)
 	$(BIN)/python -m fakemq replay --seeds 0:500 --reference 5.5.0 $(ARGS)
 	$(BIN)/python -m fakemq replay --seeds 0:500 --grpc $(ARGS)
+	$(BIN)/python -m fakemq replay --seeds 0:500 --controllers $(ARGS)
 
 fuzz: setup
 	$(BIN)/python -m tests.fuzz $(ARGS)

@@ -39,6 +39,20 @@ from fakemq.reference import NAMES
     is_flag=True,
     help="With a gRPC front, and clients of it; this implies --reference 5.5.0.",
 )
+@click.option(
+    "--controllers",
+    type=click.IntRange(0, 5),
+    is_flag=False,
+    flag_value=0,
+    metavar="[N]",
+    help="With groups of 2 or 3 replicas under N controllers, which elect; 0, or no number: 1 or 3."
+    " This implies --reference 5.5.0.",
+)
+@click.option(
+    "--strong",
+    is_flag=True,
+    help="With --controllers: also what RocketMQ's brokers lose is a violation.",
+)
 @click.pass_context
 def replay(
     ctx: click.Context,
@@ -48,22 +62,31 @@ def replay(
     jobs: int,
     reference: str,
     grpc: bool,
+    controllers: int | None,
+    strong: bool,
 ) -> None:
     """Simulate a cluster, its clients and faults, all drawn from one seed.
 
     Shows the drawn plan, the journal and the verdict. The exit code is 1 if an invariant failed.
     """
     from fakemq.sim import command
+    from fakemq.sim.drawing import RunKind
 
     if (seed is None) == (seeds is None):
         raise click.UsageError("give --seed N, or --seeds FROM:TO")
-    if grpc:
+    if grpc and controllers is not None:
+        raise click.UsageError("give --grpc, or --controllers")
+    if strong and controllers is None:
+        raise click.UsageError("--strong needs --controllers")
+    if grpc or controllers is not None:
         chosen = ctx.get_parameter_source("reference") is not ParameterSource.DEFAULT
         if chosen and reference == NAMES[0]:
+            option, lacks = ("--grpc", "front") if grpc else ("--controllers", "controllers")
             raise click.UsageError(
-                f"--grpc needs --reference {NAMES[-1]}: {reference} has no front"
+                f"{option} needs --reference {NAMES[-1]}: {reference} has no {lacks}"
             )
         reference = NAMES[-1]
+    kind = RunKind(grpc=grpc, controllers=controllers, strong=strong)
     if seeds is not None:
-        ctx.exit(command.run_campaign(seeds, minutes, jobs, click.echo, reference, grpc=grpc))
-    ctx.exit(command.replay_one(seed or 0, minutes, click.echo, reference, grpc=grpc))
+        ctx.exit(command.run_campaign(seeds, minutes, jobs, click.echo, reference, **kind))
+    ctx.exit(command.replay_one(seed or 0, minutes, click.echo, reference, **kind))

@@ -13,11 +13,11 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from multiprocessing import get_context, resource_tracker
 from multiprocessing.connection import Connection, wait
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias, Unpack
 
 from fakemq.clock.machine_time import real_elapsed_ms
 from fakemq.errors import counted
-from fakemq.sim.drawing import draw_plan
+from fakemq.sim.drawing import RunKind, draw_plan
 from fakemq.sim.plan import REFERENCES
 from fakemq.sim.replay import replay, store_folder
 
@@ -215,7 +215,7 @@ def run_worker(
     *,
     journal: bool = False,
     reference: str = REFERENCES[0],
-    grpc: bool = False,
+    **kind: Unpack[RunKind],
 ) -> None:
     """The main function of a worker: receive seeds and send outcomes, until the pipe closes.
 
@@ -229,7 +229,7 @@ def run_worker(
             return
         pipe.send(None)  # the seed begins
         folder = os.path.join(root, f"seed-{seed}")
-        outcome = outcome_of(seed, minutes, folder, journal=journal, reference=reference, grpc=grpc)
+        outcome = outcome_of(seed, minutes, folder, journal=journal, reference=reference, **kind)
         pipe.send(outcome)
 
 
@@ -240,12 +240,12 @@ def outcome_of(
     *,
     journal: bool = False,
     reference: str = REFERENCES[0],
-    grpc: bool = False,
+    **kind: Unpack[RunKind],
 ) -> Outcome:
     """Run one seed with its stores in ``root``. An exception becomes the outcome's failure."""
     began_ms, lines = real_elapsed_ms(), list[str]()
     try:
-        plan = draw_plan(seed, minutes, reference, grpc=grpc)
+        plan = draw_plan(seed, minutes, reference, **kind)
         result = replay(plan, root, lines.append if journal else None)
     except Exception as error:
         place = traceback.extract_tb(error.__traceback__)[-1]

@@ -5,10 +5,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from functools import partial
+from typing import Unpack
 
 from fakemq.clock.progress import ProgressBar
 from fakemq.errors import ConfigError, counted
-from fakemq.sim.drawing import draw_plan
+from fakemq.sim.drawing import RunKind, draw_plan
 from fakemq.sim.plan import REFERENCES
 from fakemq.sim.replay import drawn, lines_about, replay, store_folder
 
@@ -18,11 +19,15 @@ HELD, VIOLATED, INTERRUPTED = 0, 1, 130
 
 
 def replay_one(
-    seed: int, minutes: float, write: Write, reference: str = REFERENCES[0], *, grpc: bool = False
+    seed: int,
+    minutes: float,
+    write: Write,
+    reference: str = REFERENCES[0],
+    **kind: Unpack[RunKind],
 ) -> int:
     """Print a seed's plan, its journal and the verdict. Return the exit code."""
     try:
-        plan = draw_plan(seed, minutes, reference, grpc=grpc)
+        plan = draw_plan(seed, minutes, reference, **kind)
     except ValueError as error:
         raise ConfigError(f"--minutes: {error}") from None
     for text in drawn(plan):
@@ -54,8 +59,7 @@ def run_campaign(
     jobs: int,
     write: Write,
     reference: str = REFERENCES[0],
-    *,
-    grpc: bool = False,
+    **kind: Unpack[RunKind],
 ) -> int:
     """Run the seeds ``FROM:TO``, TO excluded. Print a line for each failure, and a summary.
 
@@ -78,7 +82,7 @@ def run_campaign(
 
     seeds_of = range(int(first), int(end))
     progress = ProgressBar(len(seeds_of), sys.stderr, "seeds")
-    work = partial(run_worker, reference=reference, grpc=grpc)
+    work = partial(run_worker, reference=reference, **kind)
     campaign = Campaign(minutes, jobs, report, work)
     interrupted = False
     try:
@@ -92,8 +96,10 @@ def run_campaign(
         write(campaign.summary())
     if campaign.failed:
         other = "" if reference == REFERENCES[0] else f" --reference {reference}"
-        if grpc:
+        if kind.get("grpc"):
             other = " --grpc"
+        if (count := kind.get("controllers")) is not None:
+            other = f" --controllers {count}{' --strong' * kind.get('strong', False)}"
         write(f"look closer with: python -m fakemq replay --seed {min(campaign.failed)}{other}")
     if interrupted:
         return INTERRUPTED

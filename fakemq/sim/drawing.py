@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import msgspec
 
@@ -21,6 +21,7 @@ from fakemq.sim.plan import (
     PlannedFault,
     PopPlan,
     ProducerPlan,
+    ReplicasPlan,
 )
 
 if TYPE_CHECKING:
@@ -36,6 +37,8 @@ APART_MS = 5_000
 
 MOST_MINUTES = 525_600
 """One year."""
+DRAWN = 0
+"""As a number of controllers: it is drawn."""
 
 
 PRODUCERS = {
@@ -58,15 +61,37 @@ FRONT_PRODUCERS = {
 """The kinds of producers in a cluster with a gRPC front, and their topics."""
 
 
-def draw_plan(
-    seed: int, minutes: float = 10, reference: str = REFERENCES[0], *, grpc: bool = False
-) -> Plan:
-    """Return the plan of ``seed`` for a cluster of a reference; ``grpc``: with a gRPC front.
+REPLICA_PRODUCERS = {
+    **dict.fromkeys(("sync", "delayed", "transactional"), "orders"),
+    "ordered": "payments",
+}
+"""The kinds of producers in a cluster with controllers, and their topics."""
 
-    Raise ValueError if ``minutes`` leave no time for traffic, or if the reference has no front.
+
+class RunKind(TypedDict, total=False):
+    """Which kind of run it is, besides its reference."""
+
+    grpc: bool
+    """Whether the cluster has a gRPC front."""
+    controllers: int | None
+    """The number of controllers, `DRAWN` for one that is drawn; None for no such cluster."""
+    strong: bool
+    """See `Plan.strong`."""
+
+
+def draw_plan(
+    seed: int, minutes: float = 10, reference: str = REFERENCES[0], **kind: Unpack[RunKind]
+) -> Plan:
+    """Return the plan of ``seed`` for a cluster of a reference.
+
+    Raise ValueError if ``minutes`` leave no time for traffic, or if the reference has no front or
+    no controllers.
     """
+    grpc, controllers = kind.get("grpc", False), kind.get("controllers")
     if grpc and reference == REFERENCES[0]:
         raise ValueError(f"{reference} has no gRPC front; {REFERENCES[-1]} has one")
+    if controllers is not None and (grpc or reference == REFERENCES[0]):
+        raise ValueError(f"controllers are drawn for {REFERENCES[-1]} without a gRPC front only")
     if not minutes * MINUTE_MS >= QUIET_MS + MINUTE_MS:  # written so for NaN
         raise ValueError(f"{minutes:g} minutes are too few; 5 or more leave time for traffic")
     if minutes > MOST_MINUTES:
@@ -79,6 +104,9 @@ def draw_plan(
         if grpc
         else {kind: TOPIC_OF.get(kind, "orders") for kind in PRODUCERS[reference]}
     )
+    if controllers is not None:
+        cluster = _draw_replicas(randomness.stream("replicas"), cluster, controllers)
+        draw_consumers, topics = _draw_consumers, REPLICA_PRODUCERS
     consumers = draw_consumers(randomness.stream("consumers"))
     plan = Plan(
         seed=seed,
@@ -89,6 +117,7 @@ def draw_plan(
         consumers=consumers,
         faults=(),
         grpc=grpc,
+        strong=kind.get("strong", False),
     )
     return msgspec.structs.replace(plan, faults=draw_faults(plan, randomness.stream("faults")))
 
@@ -106,9 +135,28 @@ def _draw_cluster(draw: random.Random) -> ClusterPlan:
     )
 
 
+def _draw_replicas(draw: random.Random, cluster: ClusterPlan, controllers: int) -> ClusterPlan:
+    """Draw groups of two or three replicas for a cluster, and how they keep together."""
+    return msgspec.structs.replace(
+        cluster,
+        masters=draw.choice((1, 1, 1, 2)),
+        slaves=draw.choice((1, 2)),
+        role="SYNC_MASTER",
+        replicas=ReplicasPlan(
+            controllers=controllers or draw.choice((1, 3)),
+            controller_type=draw.choice(("DLedger", "jRaft")),
+            all_ack_in_sync_state_set=draw.random() < 0.8,
+            min_in_sync_replicas=draw.choice((1, 1, 2)),
+            in_sync_replicas=draw.choice((1, 2)),
+        ),
+    )
+
+
 def _draw_producers(
     draw: random.Random, cluster: ClusterPlan, topics: Mapping[str, str]
 ) -> tuple[ProducerPlan, ...]:
+    # More are under way when a master goes.
+    shortest_ms, longest_ms = (5_000, 12_000) if cluster.replicas is None else (1_000, 5_000)
     queues = tuple(
         (name, queue_id) for name in cluster.broker_names for queue_id in range(TOPICS["payments"])
     )
@@ -117,7 +165,7 @@ def _draw_producers(
             name=f"{kind.replace('_', '-')}-producer",
             kind=kind,
             topic=topic,
-            pause_ms=draw.randint(5_000, 12_000),
+            pause_ms=draw.randint(shortest_ms, longest_ms),
             burst=draw.randint(2, 5),
             body_bytes=draw.choice((10, 200, 2_000)),
             delay_levels=len(DELAY_LEVELS.split()),

@@ -112,3 +112,14 @@ class FaultEnded(Event, frozen=True, kw_only=True, gc=False):
 
 class Quiet(Event, frozen=True, kw_only=True, gc=False):
     """All producers have stopped and all faults have ended; open deliveries have time to finish."""
+
+
+class Probed(Event, frozen=True, kw_only=True, gc=False):
+    """A message was sent to a group while nothing disturbed it: ``status`` should be SEND_OK.
+
+    Otherwise it is another `SendStatus`, or the error of the send.
+    """
+
+    key: str
+    broker: str
+    status: str

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import combinations, product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fakemq.dispatch.faults import Answer, Delay, Drop, Duplicate, RequestFault
@@ -77,23 +78,25 @@ def links_of(plan: Plan) -> Sequence[str]:
     """Return every link in use, by its two ends; replication links four times, to be drawn more."""
     cluster = plan.cluster
     servers = [f"namesrv-{number}" for number in range(cluster.namesrvs)]
-    masters = [f"{name}{MASTER}" for name in cluster.broker_names]
-    slaves = [node for node in cluster.nodes if not node.endswith(MASTER)]
+    masters = cluster.leading
     clients = [producer.name for producer in plan.producers]
     clients += [consumer.name for consumer in plan.consumers]
     of_front = plan.front_clients
     pairs = [(node, server) for node in cluster.nodes for server in servers]
-    pairs += [(master, slave) for master in masters for slave in slaves if _pair(master, slave)] * 4
+    pairs += [pair for pair in combinations(cluster.nodes, 2) if _of_one_group(*pair)] * 4
     pairs += [
         (client, node)
         for client in clients
         for node in ((FRONT,) * len(masters) if client in of_front else masters)
     ]
+    if cluster.replicas is not None:
+        pairs += list(product(cluster.nodes, cluster.replicas.nodes)) * 2
+        pairs += combinations(cluster.replicas.nodes, 2)
     return [TO.join(pair) for pair in pairs]
 
 
-def _pair(master: str, slave: str) -> bool:
-    return master.removesuffix(MASTER) == slave.rpartition("-")[0]
+def _of_one_group(node: str, other: str) -> bool:
+    return node[:-2] == other[:-2]
 
 
 def break_link(sim: Simulation, fault: PlannedFault) -> None:
@@ -107,9 +110,20 @@ def break_link(sim: Simulation, fault: PlannedFault) -> None:
         target=frozenset((target,)),
         one_way=kind.one_way(amount),
     )
-    sim.placed[fault] = plan_of(sim.core).place(
-        kind.point, kind.action(amount), fault.name, scope, kind.when
-    )
+    place_link(sim, fault, kind.point, kind.action(amount), scope, kind.when)
+
+
+def place_link(
+    sim: Simulation,
+    fault: PlannedFault,
+    point: Point[Any],
+    action: object,
+    scope: LinkScope,
+    when: When = ALWAYS,
+) -> None:
+    """Activate a fault, or one more part of it, for the links of a scope."""
+    active = plan_of(sim.core).place(point, action, fault.name, scope, when)
+    sim.placed.setdefault(fault, []).append(active)
 
 
 # Faults that a plan may draw for requests, or their responses: lost, late, refused.
@@ -122,6 +136,11 @@ POP_CODES = (
     *(RequestCode5.CHANGE_MESSAGE_INVISIBLETIME, RequestCode5.NOTIFICATION),
 )
 """Those of members that pop."""
+CONTROL_CODES = (
+    *(RequestCode5.CONTROLLER_ELECT_MASTER, RequestCode5.CONTROLLER_REGISTER_BROKER),
+    *(RequestCode5.CONTROLLER_GET_REPLICA_INFO, RequestCode5.CONTROLLER_GET_METADATA_INFO),
+)
+"""Those of brokers under controllers, besides that for another set."""
 POINTS = {point.name: point for point in (BEFORE_STORE, BEFORE_REPLY)}
 AT = " at "
 """Separates the code, the point and the node in the name of a target."""
@@ -151,13 +170,20 @@ V5_KINDS: dict[str, RequestKind] = {
 """Of requests of POP: their own rows, so that as many are drawn."""
 
 
+CONTROL_KINDS: dict[str, RequestKind] = {
+    name.replace("pop", "control"): kind for name, kind in V5_KINDS.items()
+}
+"""Of what brokers and controllers say to each other."""
+_KINDS = REQUEST_KINDS | V5_KINDS | CONTROL_KINDS
+
+
 def requests_of(plan: Plan) -> Sequence[str]:
     """Return a target for every request code, point and master."""
     return [
-        AT.join((code.name, point, f"{name}{MASTER}"))
+        AT.join((code.name, point, node))
         for code in CODES
         for point in POINTS
-        for name in plan.cluster.broker_names
+        for node in plan.cluster.leading
     ]
 
 
@@ -166,22 +192,37 @@ def pop_requests_of(plan: Plan) -> Sequence[str]:
     if not plan.pop_groups:
         return ()
     return [
-        AT.join((code.name, point, f"{name}{MASTER}"))
+        AT.join((code.name, point, node))
         for code in POP_CODES
         for point in POINTS
-        for name in plan.cluster.broker_names
+        for node in plan.cluster.leading
+    ]
+
+
+def control_requests_of(plan: Plan) -> Sequence[str]:
+    """Return the same of requests to controllers, and of their notifications; none without them."""
+    cluster = plan.cluster
+    if cluster.replicas is None:
+        return ()
+    asked = product(CONTROL_CODES, POINTS, cluster.replicas.nodes)
+    # The set is the one that decides what may be lost: it is drawn as often as the others together.
+    sets = product((RequestCode5.CONTROLLER_ALTER_SYNC_STATE_SET,), POINTS, cluster.replicas.nodes)
+    notified = product((RequestCode5.NOTIFY_BROKER_ROLE_CHANGED,), ("before_store",), cluster.nodes)
+    return [
+        AT.join((code.name, point, node))
+        for code, point, node in (*asked, *(*sets,) * len(CONTROL_CODES), *notified)
     ]
 
 
 def disturb_requests(sim: Simulation, fault: PlannedFault) -> None:
     """Affect some of the requests that arrive, until the fault ends."""
     code, point, node = fault.target.split(AT)
-    kind = REQUEST_KINDS.get(fault.name) or V5_KINDS[fault.name]
+    kind = _KINDS[fault.name]
     codes = RequestCode.__members__ | RequestCode5.__members__
     action, scope = kind.action(fault.amount), Scope(code=codes[code], node=node)
     when = When(None, None, PROBABILITY)
     what = f"{fault.name} {fault.target}"
-    sim.placed[fault] = sim.core.faults.place(POINTS[point], action, what, scope, when)
+    sim.placed[fault] = [sim.core.faults.place(POINTS[point], action, what, scope, when)]
 
 
 # Faults that a plan may draw for replication and disks.
@@ -253,7 +294,7 @@ def disk_full(sim: Simulation, fault: PlannedFault) -> None:
     space = sim.core.brokers[fault.target].store.disk_space
     scope = Scope(node=fault.target)
     _place(sim, fault, DISK_FULL, None, scope, ALWAYS, lambda: space.fill(None))
-    space.fill(sim.placed[fault])
+    space.fill(sim.placed[fault][0])
 
 
 def _place(
@@ -266,4 +307,4 @@ def _place(
     on_end: Callable[[], None] = lambda: None,
 ) -> None:
     what = f"{fault.name} of {fault.target}"
-    sim.placed[fault] = sim.core.faults.place(point, action, what, scope, when, on_end=on_end)
+    sim.placed[fault] = [sim.core.faults.place(point, action, what, scope, when, on_end=on_end)]

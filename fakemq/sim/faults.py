@@ -13,10 +13,12 @@ from fakemq.events.pop import Revived
 from fakemq.faults.plan import ALWAYS, Scope
 from fakemq.faults.points import SILENCE
 from fakemq.sim.fault_kinds import (
+    CONTROL_KINDS,
     LINK_KINDS,
     REQUEST_KINDS,
     V5_KINDS,
     break_link,
+    control_requests_of,
     disk_full,
     disks,
     disks_without_old_files,
@@ -33,6 +35,23 @@ from fakemq.sim.fault_kinds import (
 )
 from fakemq.sim.history import MASTER
 from fakemq.sim.plan import FRONT
+from fakemq.sim.replica_faults import (
+    LEADER,
+    WAYS,
+    broker_of,
+    controllers,
+    depose,
+    isolable,
+    isolate,
+    isolate_controller,
+    kill_controller,
+    masters,
+    pause_controller,
+    resume_controller,
+    skew_controller,
+    start_controller,
+    unskew_controller,
+)
 
 if TYPE_CHECKING:
     import random
@@ -73,10 +92,14 @@ def _nodes(plan: Plan) -> Sequence[str]:
     return plan.cluster.nodes
 
 
+def _nodes_and_masters(plan: Plan) -> Sequence[str]:
+    return (*plan.cluster.nodes, *masters(plan))
+
+
 def _disks(plan: Plan) -> Sequence[str]:
     """Machines whose loss breaks no promise, whether their slave has every message or not."""
     cluster = plan.cluster
-    if not cluster.on_disk:
+    if not cluster.on_disk or cluster.replicas is not None:
         return ()
     if cluster.flush == "SYNC_FLUSH" or cluster.role == "ASYNC_MASTER":
         return cluster.nodes
@@ -85,7 +108,7 @@ def _disks(plan: Plan) -> Sequence[str]:
 
 def _masters_that_slaves_outlive(plan: Plan) -> Sequence[str]:
     cluster = plan.cluster
-    if not cluster.on_disk or not cluster.slaves:
+    if not cluster.on_disk or not cluster.slaves or cluster.replicas is not None:
         return ()
     return [f"{name}{MASTER}" for name in cluster.broker_names]
 
@@ -108,6 +131,10 @@ def _front(plan: Plan) -> Sequence[str]:
     return (FRONT,) if plan.grpc else ()
 
 
+def _leader(plan: Plan) -> Sequence[str]:
+    return () if plan.cluster.replicas is None else (LEADER,)
+
+
 def _all(plan: Plan) -> Sequence[str]:
     return (EVERYTHING,)
 
@@ -116,7 +143,7 @@ def _all(plan: Plan) -> Sequence[str]:
 
 
 def _kill(sim: Simulation, fault: PlannedFault) -> None:
-    sim.core.brokers[fault.target].kill()
+    broker_of(sim, fault).kill()
 
 
 def _kill_after_revive(sim: Simulation, fault: PlannedFault) -> None:
@@ -141,25 +168,26 @@ def _crash(sim: Simulation, fault: PlannedFault) -> None:
 
 
 def _stop(sim: Simulation, fault: PlannedFault) -> None:
-    sim.core.brokers[fault.target].stop()
+    broker_of(sim, fault).stop()
 
 
 def _start(sim: Simulation, fault: PlannedFault) -> None:
-    sim.core.start_broker(sim.core.brokers[fault.target])
+    broker = broker_of(sim, fault)
+    if not broker.state.is_up:  # or another fault has ended with a start
+        sim.core.start_broker(broker)
 
 
 def _pause(sim: Simulation, fault: PlannedFault) -> None:
-    sim.core.brokers[fault.target].pause()
+    broker_of(sim, fault).pause()
 
 
 def _resume(sim: Simulation, fault: PlannedFault) -> None:
-    sim.core.brokers[fault.target].resume()
+    broker_of(sim, fault).resume()
 
 
 def _silence(sim: Simulation, fault: PlannedFault) -> None:
-    sim.placed[fault] = sim.core.faults.place(
-        SILENCE, None, f"silence {fault.target}", Scope(node=fault.target), ALWAYS
-    )
+    scope, what = Scope(node=fault.target), f"silence {fault.target}"
+    sim.placed[fault] = [sim.core.faults.place(SILENCE, None, what, scope, ALWAYS)]
 
 
 def _lose_machine(sim: Simulation, fault: PlannedFault) -> None:
@@ -234,7 +262,8 @@ def _replace_client(sim: Simulation, fault: PlannedFault) -> None:
 
 def _remove(sim: Simulation, fault: PlannedFault) -> None:
     """End a fault that is active in the cluster's own fault plan."""
-    sim.placed.pop(fault).remove()
+    for part in sim.placed.pop(fault):
+        part.remove()
 
 
 def _skews(draw: random.Random) -> int:
@@ -250,13 +279,13 @@ def _flush_ms(draw: random.Random) -> int:
 
 
 FAULTS: dict[str, FaultRow] = {
-    "kill": FaultRow(_nodes, _kill, _start, 90_000),
+    "kill": FaultRow(_nodes_and_masters, _kill, _start, 90_000),
     "crash": FaultRow(_disks, _crash, _start, weight=12, loses_machine=True),
-    "stop": FaultRow(_nodes, _stop, _start),
+    "stop": FaultRow(_nodes_and_masters, _stop, _start),
     "kill_after_revive": FaultRow(
         _masters_that_revive, _kill_after_revive, _start_if_killed, 90_000, weight=4
     ),
-    "pause": FaultRow(_nodes, _pause, _resume),
+    "pause": FaultRow(_nodes_and_masters, _pause, _resume),
     "silence": FaultRow(_nodes, _silence, _remove, 150_000),
     "lose_machine": FaultRow(
         _masters_that_slaves_outlive,
@@ -274,6 +303,16 @@ FAULTS: dict[str, FaultRow] = {
     "kill_front": FaultRow(_front, _kill_front, _start_front, 90_000, weight=10),
     "stop_front": FaultRow(_front, _stop_front, _start_front, weight=6),
     "pause_front": FaultRow(_front, _pause_front, _resume_front, weight=6),
+    "isolate": FaultRow(
+        isolable, isolate, _remove, 60_000, lambda draw: draw.choice(WAYS), weight=40
+    ),
+    "kill_controller": FaultRow(controllers, kill_controller, start_controller, 90_000, weight=8),
+    "pause_controller": FaultRow(controllers, pause_controller, resume_controller, weight=4),
+    "depose": FaultRow(_leader, depose, _nothing, 0, weight=4),
+    "isolate_controller": FaultRow(controllers, isolate_controller, _remove, weight=6),
+    "skew_controller": FaultRow(
+        controllers, skew_controller, unskew_controller, amounts=_skews, weight=2
+    ),
     "kill_consumer": FaultRow(
         _members, _kill_client, _replace_client, 90_000, lambda draw: draw.randrange(2)
     ),
@@ -290,6 +329,12 @@ FAULTS: dict[str, FaultRow] = {
     **{
         name: FaultRow(pop_requests_of, disturb_requests, _remove, 40_000, kind.amounts, weight=6)
         for name, kind in V5_KINDS.items()
+    },
+    **{
+        name: FaultRow(
+            control_requests_of, disturb_requests, _remove, 40_000, kind.amounts, weight=8
+        )
+        for name, kind in CONTROL_KINDS.items()
     },
     **{
         name: FaultRow(links_of, break_link, _remove, kind.longest_ms, kind.amounts)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
+from fakemq.events.controller import MasterElected, ReplicaJoined, SyncStateSetChanged
 from fakemq.events.core import (
     ClockMoved,
     ClockSkewed,
@@ -20,9 +21,10 @@ from fakemq.events.core import (
     TransactionEnded,
 )
 from fakemq.events.pop import Acknowledged, InvisibleTimeChanged, Popped, Revived
+from fakemq.events.replication import EpochBegun
 from fakemq.events.store import UnsyncedLost
 from fakemq.events.timers import TimerDelivered, TimerDiscarded, TimerRolled, TimerSet
-from fakemq.sim.events import Consumed, Decided, RecallEnded, Received, Sent
+from fakemq.sim.events import Consumed, Decided, Probed, RecallEnded, Received, Sent
 
 if TYPE_CHECKING:
     from fakemq.journal.entries import Entry
@@ -38,6 +40,10 @@ V5_KINDS: tuple[type[Event], ...] = (
     *(TimerSet, TimerRolled, TimerDelivered, TimerDiscarded, RecallEnded, NodeStopped),
 )
 """Those that only a cluster of 5.5.0 has, and that only its invariants read."""
+REPLICA_KINDS: tuple[type[Event], ...] = (
+    *(EpochBegun, MasterElected, ReplicaJoined, SyncStateSetChanged, Probed),
+)
+"""Those of a cluster with controllers, which has no members that pop and no timers."""
 APPENDS: tuple[type[Event], ...] = (LogAppended,)
 """What is needed, too, if a machine may lose a part of its log."""
 
@@ -83,5 +89,6 @@ MASTER = "-0"
 
 
 def broker_name(node: str) -> str:
-    """Return the brokerName of a node: ``broker-a`` for ``broker-a-1``."""
-    return node.rpartition("-")[0]
+    """Return the brokerName of a node: ``broker-a`` for ``broker-a-1``, and for ``broker-a@1``."""
+    name, is_replica, _ = node.partition("@")
+    return name if is_replica else node.rpartition("-")[0]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
+from fakemq.sim.history import MASTER
+
 MINUTE_MS = 60_000
 QUIET_MS = 4 * MINUTE_MS
 """The quiet time at the end, in which open deliveries finish.
@@ -34,6 +36,24 @@ DELAY_LEVELS = "1s 3s 5s 8s 12s 20s 30s"
 START_AT = "2023-11-14T22:13:20Z"
 
 
+class ReplicasPlan(msgspec.Struct, frozen=True, kw_only=True):
+    """Controllers, and how far the replicas of a group keep together; fields are keys of configs.
+
+    The replica set is never left: enableElectUncleanMaster is off.
+    """
+
+    controllers: int
+    controller_type: str
+    all_ack_in_sync_state_set: bool
+    min_in_sync_replicas: int
+    in_sync_replicas: int
+
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        """The controllers."""
+        return tuple(f"controller-{number}" for number in range(self.controllers))
+
+
 class ClusterPlan(msgspec.Struct, frozen=True, kw_only=True):
     """The cluster; fields are options of `cluster_spec` with the same names."""
 
@@ -46,6 +66,8 @@ class ClusterPlan(msgspec.Struct, frozen=True, kw_only=True):
     """Whether stores are in a directory; a crash may then lose unflushed bytes."""
     log_file_bytes: int
     """Small, so that the log rolls over in many runs."""
+    replicas: ReplicasPlan | None = None
+    """The controllers that elect the masters; None without them."""
 
     @property
     def broker_names(self) -> tuple[str, ...]:
@@ -55,8 +77,17 @@ class ClusterPlan(msgspec.Struct, frozen=True, kw_only=True):
     def nodes(self) -> tuple[str, ...]:
         """The masters and slaves, named as in `ClusterCore.brokers`."""
         return tuple(
-            f"{name}-{number}" for name in self.broker_names for number in range(self.slaves + 1)
+            f"{name}-{number}" if self.replicas is None else f"{name}@{number + 1}"
+            for name in self.broker_names
+            for number in range(self.slaves + 1)
         )
+
+    @property
+    def leading(self) -> tuple[str, ...]:
+        """The nodes that may be masters: any of those that controllers elect."""
+        if self.replicas is not None:
+            return self.nodes
+        return tuple(f"{name}{MASTER}" for name in self.broker_names)
 
 
 class ProducerPlan(msgspec.Struct, frozen=True, kw_only=True):
@@ -149,6 +180,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     faults: tuple[PlannedFault, ...]
     grpc: bool = False
     """Whether the cluster has a gRPC front, and clients of it."""
+    strong: bool = False
+    """Whether also that is a violation which RocketMQ's brokers under controllers do."""
 
     @property
     def topics(self) -> dict[str, int]:

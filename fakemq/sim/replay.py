@@ -9,13 +9,14 @@ import tempfile
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from typing import Unpack
 
 from fakemq.journal.entries import Entry
 from fakemq.journal.journal import line
-from fakemq.sim.drawing import draw_plan
+from fakemq.sim.drawing import RunKind, draw_plan
 from fakemq.sim.events import Sent
 from fakemq.sim.history import Violation
-from fakemq.sim.plan import REFERENCES, Plan, PopPlan
+from fakemq.sim.plan import REFERENCES, Plan, PopPlan, ReplicasPlan
 from fakemq.sim.run import SimulationRun
 
 RAM_FOLDER = "/dev/shm"
@@ -78,12 +79,11 @@ def replay_seed(
     minutes: float,
     write: Callable[[str], None] | None = None,
     reference: str = REFERENCES[0],
-    *,
-    grpc: bool = False,
+    **more: Unpack[RunKind],
 ) -> Result:
     """Draw a seed's plan and run it in a temporary folder."""
     with store_folder() as root:
-        return replay(draw_plan(seed, minutes, reference, grpc=grpc), root, write)
+        return replay(draw_plan(seed, minutes, reference, **more), root, write)
 
 
 def _writer(write: Callable[[str], None], root: str) -> Callable[[Entry], None]:
@@ -128,6 +128,8 @@ def drawn(plan: Plan) -> Iterator[str]:
         f" {'on disk' if cluster.on_disk else 'in memory'}, log files of"
         f" {cluster.log_file_bytes // 1024} KiB{', a gRPC front' * plan.grpc}"
     )
+    if cluster.replicas is not None:
+        yield f"controllers: {_keys(cluster.replicas)}"
     for producer in plan.producers:
         yield (
             f"{producer.name}: to {producer.topic} every {producer.pause_ms} ms or so,"
@@ -148,6 +150,15 @@ def drawn(plan: Plan) -> Iterator[str]:
             f"fault: {fault.name} of {fault.target} at {fault.at_ms / 1000:g} s"
             f" for {fault.for_ms / 1000:g} s{amount}"
         )
+
+
+def _keys(replicas: ReplicasPlan) -> str:
+    return (
+        f"{replicas.controllers}, controllerType={replicas.controller_type},"
+        f" allAckInSyncStateSet={str(replicas.all_ack_in_sync_state_set).lower()},"
+        f" minInSyncReplicas={replicas.min_in_sync_replicas},"
+        f" inSyncReplicas={replicas.in_sync_replicas}"
+    )
 
 
 def _popping(pop: PopPlan) -> str:

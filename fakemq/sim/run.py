@@ -15,11 +15,12 @@ from fakemq.randomness import Randomness
 from fakemq.sim.consumers import Consumer, MemberConsumer, Reader
 from fakemq.sim.events import FaultBegan, FaultEnded, Quiet
 from fakemq.sim.faults import FAULTS
-from fakemq.sim.history import APPENDS, KINDS, V5_KINDS, History
+from fakemq.sim.history import APPENDS, KINDS, REPLICA_KINDS, V5_KINDS, History
 from fakemq.sim.invariants import judge
 from fakemq.sim.invariants.tables import disagreements
 from fakemq.sim.plan import DELAY_LEVELS, REFERENCES, START_AT
 from fakemq.sim.poppers import OrderedPopper, Popper
+from fakemq.sim.probe import Probe
 from fakemq.sim.producers import KINDS as PRODUCER_KINDS
 
 if TYPE_CHECKING:
@@ -32,12 +33,15 @@ if TYPE_CHECKING:
     from fakemq.sim.history import Violation
     from fakemq.sim.plan import ConsumerPlan, Plan, PlannedFault, ProducerPlan
     from fakemq.sim.pop_watch import PopWatch
+    from fakemq.sim.replica_watch import ReplicaWatch
 
 NODE = "simulator"
 """The node name of the simulator in the journal; the timers of faults carry it too."""
 GRPC_PORT = 8081
 LOOK_MS = 20_000
 """How often the tables of the name servers are compared."""
+SERVES_MS = 30_000
+"""How long after the last fault each group serves again."""
 DISK_BYTES = 1 << 40
 """The size of each simulated disk, so that the free space of the real one does not matter."""
 
@@ -56,17 +60,24 @@ class SimulationRun:
         spec = _spec(plan, root)
         addrs = [f"{spec.advertised_host}:{port}" for port in spec.namesrv_ports]
         ports = [config.listen_port for config in spec.broker_configs]
-        self.core = ClusterCore(spec, addrs, ports, grpc_port=GRPC_PORT if plan.grpc else None)
+        self.core = ClusterCore(
+            *(spec, addrs, ports),
+            grpc_port=GRPC_PORT if plan.grpc else None,
+            controller_addrs=[f"{one.host}:{one.port}" for one in spec.controllers],
+        )
         self.history = History(self.core.journal, kinds=_kinds(plan))
         self.clock = NodeClock(self.core.clock, NODE, self.core.journal)
         self.clients: dict[str, SimulatedClient] = {}
         """By their names in the plan; a replacement has another node name."""
         self.lost: set[str] = set()
         """Nodes whose machines were lost for good."""
-        self.placed: dict[PlannedFault, ActiveFault[Any]] = {}
-        """Planned faults that are active in the cluster's own fault plan."""
+        self.placed: dict[PlannedFault, list[ActiveFault[Any]]] = {}
+        """Planned faults that are active in the cluster's own fault plan, with their parts."""
+        self.chosen: dict[PlannedFault, str] = {}
+        """The nodes that faults have whose targets are chosen when they begin."""
         self.table_faults: list[Violation] = []
         self.pop_watch = _pop_watch(self.core, self.history, plan)
+        self.replica_watch = _replica_watch(self.core, plan)
         self._randomness = Randomness(plan.seed)
         self._generations: dict[str, int] = {}
         self._began_ms = 0
@@ -163,12 +174,23 @@ class SimulationRun:
 
     def _be_quiet(self) -> None:
         self.core.journal.add(Quiet(node=NODE))
+        if self.plan.cluster.replicas is not None:
+            self.after(SERVES_MS, self._probe)
+
+    def _probe(self) -> None:
+        """Send to each group: all nodes are up and connected."""
+        draw = self._randomness.stream("client probe")
+        self.clients["probe"] = Probe(self.core, self.plan.cluster.broker_names, draw)
+        self.clients["probe"].start()
 
     def _look(self) -> None:
         for server in self.core.name_servers:
-            self.table_faults += disagreements(server.name, server.tables)
+            elects = self.replica_watch is not None
+            self.table_faults += disagreements(server.name, server.tables, elects=elects)
         if self.pop_watch is not None:
             self.pop_watch.look()
+        if self.replica_watch is not None:
+            self.replica_watch.look()
         self.after(LOOK_MS, self._look)
 
 
@@ -225,10 +247,20 @@ def _pop_watch(core: ClusterCore, history: History, plan: Plan) -> PopWatch | No
     return PopWatch(core, history, plan.pop_groups)
 
 
+def _replica_watch(core: ClusterCore, plan: Plan) -> ReplicaWatch | None:
+    if plan.cluster.replicas is None:
+        return None
+    from fakemq.sim.replica_watch import ReplicaWatch  # few clusters have controllers
+
+    return ReplicaWatch(core, plan)
+
+
 def _kinds(plan: Plan) -> tuple[type[Event], ...]:
     """Return the kinds of events that the invariants of a run read."""
     if plan.reference == REFERENCES[0]:
         return KINDS
+    if plan.cluster.replicas is not None:
+        return (*KINDS, *REPLICA_KINDS)
     loses = any(FAULTS[fault.name].loses_machine for fault in plan.faults)
     return (*KINDS, *V5_KINDS, *(APPENDS if loses else ()))
 
@@ -246,13 +278,23 @@ def _spec(plan: Plan, root: str | None) -> ClusterSpec:
     }
     if plan.grpc:
         config["recallMessageEnable"] = "true"
+    if cluster.replicas is not None:
+        replicas = cluster.replicas
+        config |= {
+            "controllerType": replicas.controller_type,
+            "allAckInSyncStateSet": str(replicas.all_ack_in_sync_state_set).lower(),
+            "minInSyncReplicas": str(replicas.min_in_sync_replicas),
+            "inSyncReplicas": str(replicas.in_sync_replicas),
+        }
     if cluster.on_disk and root is None:
         raise ValueError("a plan with stores on disk needs a folder for them")
     return cluster_spec(
         masters=cluster.masters,
         slaves=cluster.slaves,
         namesrvs=cluster.namesrvs,
-        role=cluster.role,  # type: ignore[arg-type]  # drawn from these
+        # Drawn from these; controllers give brokers their roles.
+        role=cluster.role if cluster.replicas is None else None,  # type: ignore[arg-type]
+        controllers=0 if cluster.replicas is None else cluster.replicas.controllers,
         flush=cluster.flush,  # type: ignore[arg-type]  # drawn from these
         store=root if cluster.on_disk else None,
         namesrv_port=9876,

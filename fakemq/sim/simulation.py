@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from fakemq.sim.history import History, Violation
     from fakemq.sim.plan import Plan, PlannedFault
     from fakemq.sim.pop_watch import PopWatch
+    from fakemq.sim.replica_watch import ReplicaWatch
 
 
 class Simulation(Protocol):
@@ -25,10 +26,14 @@ class Simulation(Protocol):
     history: History
     lost: set[str]
     """Nodes whose machines were lost for good."""
-    placed: dict[PlannedFault, ActiveFault[Any]]
-    """Planned faults that are active in the cluster's own fault plan."""
+    placed: dict[PlannedFault, list[ActiveFault[Any]]]
+    """Planned faults that are active in the cluster's own fault plan, with their parts there."""
+    chosen: dict[PlannedFault, str]
+    """The nodes that faults have whose targets are chosen when they begin."""
     pop_watch: PopWatch | None
     """Follows the pops; None if no group pops."""
+    replica_watch: ReplicaWatch | None
+    """Follows the replicas; None without controllers."""
     table_faults: list[Violation]
     """Disagreements between the tables of a name server, found during the run."""
 

@@ -17,6 +17,7 @@ from fakemq.sim.events import FaultBegan, FaultEnded, Sent
 from fakemq.sim.fault_kinds import (
     AT,
     CODES,
+    CONTROL_KINDS,
     POINTS,
     POP_CODES,
     REQUEST_KINDS,
@@ -32,17 +33,33 @@ from fakemq.sim.run import SimulationRun
 DRAWN = [draw_plan(seed) for seed in range(300)]
 V5 = [draw_plan(seed, reference="5.5.0") for seed in range(300)]
 FRONTS = [draw_plan(seed, reference="5.5.0", grpc=True) for seed in range(300)]
+REPLICAS = [draw_plan(seed, reference="5.5.0", controllers=0) for seed in range(300)]
+ONLY_REPLICAS = {
+    *CONTROL_KINDS,
+    *(
+        "depose",
+        "isolate",
+        "isolate_controller",
+        "kill_controller",
+        "pause_controller",
+        "skew_controller",
+    ),
+}
+"""Faults of replicas and controllers, which only clusters with controllers have."""
 ONLY_FRONTS = {"kill_front", "stop_front", "pause_front"}
 """Faults of the gRPC front, which only some clusters of 5.5.0 have."""
 ONLY_V5 = {*V5_KINDS, "kill_after_revive"}
 """Faults of members that pop, which only clusters of 5.5.0 have."""
+NOT_OF_REPLICAS = {"crash", "lose_machine", "disk_full"}
+"""Faults of a master that no other one replaces."""
 
 
 def test_every_fault_is_drawn_and_every_run_has_some() -> None:
     for plans, names in (
-        (DRAWN, FAULTS.keys() - ONLY_V5 - ONLY_FRONTS),
-        (V5, FAULTS.keys() - ONLY_FRONTS),
-        (FRONTS, FAULTS.keys()),
+        (DRAWN, FAULTS.keys() - ONLY_V5 - ONLY_FRONTS - ONLY_REPLICAS),
+        (V5, FAULTS.keys() - ONLY_FRONTS - ONLY_REPLICAS),
+        (FRONTS, FAULTS.keys() - ONLY_REPLICAS),
+        (REPLICAS, FAULTS.keys() - ONLY_V5 - ONLY_FRONTS - NOT_OF_REPLICAS),
     ):
         counts = Counter(fault.name for plan in plans for fault in plan.faults)
         assert counts.keys() == names
@@ -89,6 +106,18 @@ def test_faults_apply_to_all_requests_of_pop_at_every_point_in_every_way() -> No
     )
     kinds = product(V5_KINDS, (code.name for code in POP_CODES), POINTS)
     assert set(met) == set(kinds)
+
+
+def test_faults_apply_to_all_that_brokers_and_controllers_say() -> None:
+    met = {
+        (fault.name, fault.target.split(AT)[0])
+        for plan in REPLICAS
+        for fault in plan.faults
+        if fault.name in CONTROL_KINDS
+    }
+    lost = {code for name, code in met if name == "drop_control"}
+    assert lost >= {"CONTROLLER_ALTER_SYNC_STATE_SET", "NOTIFY_BROKER_ROLE_CHANGED"}
+    assert {name for name, _ in met} == set(CONTROL_KINDS)
 
 
 def test_full_disk_has_no_old_files_to_delete() -> None:
@@ -181,7 +210,9 @@ def test_at_most_one_machine_of_a_pair_is_lost() -> None:
 
 def with_only(name: str) -> Plan:
     """Return a short plan with one fault, from the first seed that draws it."""
-    for plan in FRONTS if name in ONLY_FRONTS else V5 if name in ONLY_V5 else DRAWN:
+    kinds = {**dict.fromkeys(ONLY_FRONTS, FRONTS), **dict.fromkeys(ONLY_V5, V5)}
+    kinds |= dict.fromkeys(ONLY_REPLICAS, REPLICAS)
+    for plan in kinds.get(name, DRAWN):
         for fault in plan.faults:
             if fault.name == name:
                 short = replace(fault, at_ms=20_000, for_ms=min(fault.for_ms, 30_000))

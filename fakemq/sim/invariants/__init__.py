@@ -36,6 +36,10 @@ def judge(sim: Simulation) -> list[Violation]:
         for event in history.of(HandlerFailed)
     ]
     found += sim.table_faults
+    if sim.replica_watch is not None:
+        from fakemq.sim.invariants.groups import judge_groups  # few clusters have controllers
+
+        return [*found, *judge_groups(sim, sim.replica_watch)]
     lost_from = _lost_from(sim)
     found += _replicas(sim, lost_from)
     for node in sorted(sim.lost):

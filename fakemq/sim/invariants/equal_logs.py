@@ -1,0 +1,41 @@
+"""Two replicas have the same log, and the same epochs, as far as both have it confirmed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+from typing import NamedTuple
+
+from fakemq.sim.history import Violation
+from fakemq.sim.invariants.replicas import Log, differences
+
+NAME = "replicas agree on what is confirmed"
+
+
+class ReplicaCopy(NamedTuple):
+    """A replica: its log, its epochs with start and end, and up to where its log is confirmed."""
+
+    node: str
+    log: Log
+    epochs: Sequence[tuple[int, int, int]]
+    confirmed: int
+
+
+def unequal(copies: Sequence[ReplicaCopy]) -> Iterator[Violation]:
+    """Yield the first difference of each two replicas of a group."""
+    for one, other in combinations(copies, 2):
+        end = min(one.confirmed, other.confirmed)
+        if end <= 0:
+            continue
+        for found in differences(other.node, one.log, other.log, end):
+            text = f"{one.node} and {other.node}, confirmed up to {end}: {found.text}"
+            yield Violation(NAME, text, (one.node, other.node))
+        mine, others = _begun(one, end), _begun(other, end)
+        if mine != others:
+            text = f"before {end}, {one.node} has the epochs {mine}, {other.node} {others}"
+            yield Violation(NAME, text, (one.node, other.node))
+
+
+def _begun(copy: ReplicaCopy, end: int) -> list[tuple[int, int]]:
+    """Return epoch and start of each epoch that begins before an offset."""
+    return [(epoch, start) for epoch, start, _ in copy.epochs if start < end]

@@ -1,0 +1,73 @@
+"""What a consumer was given is never taken back, and an acknowledged message is confirmed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, TypeAlias
+
+from fakemq.sim.history import Violation
+
+if TYPE_CHECKING:
+    from fakemq.events.core import LogAppended
+    from fakemq.events.replication import ReplicationWaited
+    from fakemq.sim.events import Consumed
+
+CONFIRMED = "what is acknowledged is confirmed"
+NAME = "what a consumer was given stays"
+
+Place: TypeAlias = tuple[str, int, int]
+"""Topic, queue id and queue offset."""
+
+
+def unconfirmed(waited: ReplicationWaited, confirm_offset: int) -> Iterator[Violation]:
+    """Yield a wait that ended well before the master's confirm offset had reached its end."""
+    if waited.transferred and confirm_offset < waited.offset:
+        text = (
+            f"{waited.node} answered SEND_OK for a message that ends at {waited.offset} of its"
+            f" log, and has confirmed {confirm_offset}"
+        )
+        yield Violation(CONFIRMED, text, (waited.node, str(waited.offset)))
+
+
+class Given:
+    """The messages that consumers were given, and which master stored each."""
+
+    def __init__(self) -> None:
+        self._given: dict[str, dict[tuple[Place, str], Consumed]] = {}
+        self._stored: dict[tuple[str, Place, str], list[tuple[str, int]]] = {}
+
+    def stored(self, broker_name: str, appended: LogAppended) -> None:
+        """Take that a master of a group has put a record into its log."""
+        place = appended.topic, appended.queue_id, appended.queue_offset
+        self._stored.setdefault((broker_name, place, appended.msg_id), []).append(
+            (appended.node, appended.phy_offset)
+        )
+
+    def take(self, consumed: Consumed) -> None:
+        """Take that a consumer was given a message."""
+        place = consumed.topic, consumed.queue_id, consumed.queue_offset
+        self._given.setdefault(consumed.broker, {}).setdefault((place, consumed.msg_id), consumed)
+
+    def taken_back(
+        self,
+        broker_name: str,
+        there: Mapping[Place, str],
+        is_excused: Callable[[str, int], bool],
+    ) -> Iterator[Violation]:
+        """Yield the messages that the last master does not have; ``there`` are those it has.
+
+        ``is_excused`` takes a node and an offset of its log.
+        """
+        for (place, msg_id), consumed in self._given.get(broker_name, {}).items():
+            if there.get(place) == msg_id:
+                continue
+            stored = self._stored.get((broker_name, place, msg_id), [])
+            if any(is_excused(*one) for one in stored):
+                continue
+            topic, queue_id, queue_offset = place
+            text = (
+                f"{consumed.key} ({msg_id}), offset {queue_offset} of {topic} queue {queue_id} at"
+                f" {broker_name}, was given to {consumed.node}; the last master has"
+                f" {there.get(place, 'nothing')} there"
+            )
+            yield Violation(NAME, text, (consumed.key, msg_id))

@@ -1,0 +1,86 @@
+"""Where RocketMQ's masters acknowledge what a replica lacks that may be elected.
+
+A master drops a slave from its set as soon as their connection closes, and asks the controllers
+afterwards. Until they agree they may elect that slave. What the master acknowledges meanwhile is
+lost then (apache/rocketmq#7017), also a send that waits for the slave when the connection closes.
+The same bytes are what consumers read too early.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+
+class _Hole:
+    """Bytes of a master's log from ``start`` to ``end``, without the replicas ``lost``."""
+
+    def __init__(self, start: int, end: int, lost: frozenset[int]) -> None:
+        self.start = start
+        self.end = end
+        self.lost = lost
+        """None are left when it is over."""
+        self.settled = False
+        """Whether its node agrees with the others again, on these bytes or without them."""
+
+
+class Holes:
+    """The parts of logs that masters acknowledged without a replica that might be elected."""
+
+    def __init__(self) -> None:
+        self._of: dict[str, list[_Hole]] = {}
+
+    def __len__(self) -> int:
+        return sum(map(len, self._of.values()))
+
+    def counts_without(
+        self,
+        node: str,
+        missing: Collection[int],
+        disconnected: Collection[int],
+        confirmed: int,
+        end: int,
+    ) -> None:
+        """Take which replicas a master does not count, though the controllers may elect them.
+
+        A hole begins with one that is not connected, too, at what was ``confirmed`` then. It lasts
+        until there is none of these any more. The log ends at ``end``.
+        """
+        hole = self._open(node)
+        if hole is not None:
+            hole.lost = frozenset(missing) & (hole.lost | frozenset(disconnected))
+        elif disconnected:
+            hole = _Hole(confirmed, end, frozenset(disconnected))
+            self._of.setdefault(node, []).append(hole)
+
+    def stored(self, node: str, end: int) -> None:
+        """Take that a node has put a record into its log, which ends at ``end`` now."""
+        hole = self._open(node)
+        if hole is not None:
+            hole.end = end
+
+    def none(self, node: str) -> None:
+        """Take that a node is no master, or none any more."""
+        hole = self._open(node)
+        if hole is not None:
+            hole.lost = frozenset()
+
+    def settle(self, node: str) -> None:
+        """Take that a node was elected, or joined the set of another master."""
+        for hole in self._of.get(node, ()):
+            hole.settled = True
+
+    def has(self, node: str, phy_offset: int) -> bool:
+        """Return whether a node acknowledged a record at an offset in a hole."""
+        return any(hole.start <= phy_offset < hole.end for hole in self._of.get(node, ()))
+
+    def first(self, node: str, otherwise: int) -> int:
+        """Return where the first hole begins in which a node may differ from others."""
+        starts = [hole.start for hole in self._of.get(node, ()) if not hole.settled]
+        return min(starts, default=otherwise)
+
+    def _open(self, node: str) -> _Hole | None:
+        holes = self._of.get(node)
+        return holes[-1] if holes and holes[-1].lost else None

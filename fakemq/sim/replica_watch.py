@@ -1,0 +1,217 @@
+"""Follows the replicas of a run: what they acknowledge, and what they have when roles change."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fakemq.dispatch.node import NodeState
+from fakemq.events.controller import MasterElected, SyncStateSetChanged
+from fakemq.events.core import LogAppended, NodeStopped, RequestHandled, RoleChanged
+from fakemq.events.replication import (
+    EpochBegun,
+    InSyncSetProposed,
+    InSyncSetTaken,
+    ReplicationWaited,
+)
+from fakemq.ha.autoswitch.service import AutoSwitchHAService
+from fakemq.protocol.codes import RequestCode
+from fakemq.sim.events import Consumed, Sent
+from fakemq.sim.history import Violation
+from fakemq.sim.invariants.acknowledged import SEND_OK, Promises
+from fakemq.sim.invariants.equal_logs import ReplicaCopy, unequal
+from fakemq.sim.invariants.given import Given, unconfirmed
+from fakemq.sim.invariants.holes import Holes
+from fakemq.sim.invariants.routes import MasterRoutes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from fakemq.broker.broker import Broker
+    from fakemq.core.cluster import ClusterCore
+    from fakemq.journal.entries import Entry
+    from fakemq.sim.plan import Plan
+
+
+class ReplicaWatch:
+    """The groups of one run under controllers."""
+
+    def __init__(self, core: ClusterCore, plan: Plan) -> None:
+        self._core = core
+        self._plan = plan
+        self.found: list[Violation] = []
+        self.holes = Holes()
+        """What masters acknowledged without a replica that could be elected."""
+        self.acknowledged = Promises(self.is_excused)
+        self.given = Given()
+        self._routes = MasterRoutes()
+        self._readable: dict[str, tuple[int, int]] = {}
+        """Node → epoch of its mastership, and up to where consumers could read its log."""
+        self._fallen: set[str] = set()
+        journal = core.journal
+        journal.listen(self._sent, Sent)
+        journal.listen(self._consumed, Consumed)
+        journal.listen(self._appended, LogAppended)
+        journal.listen(self._waited, ReplicationWaited)
+        journal.listen(self._registered, RequestHandled)
+        journal.listen(self._begun, EpochBegun)
+        journal.listen(self._changed, InSyncSetProposed, InSyncSetTaken, RoleChanged, NodeStopped)
+        journal.listen(self._decided, MasterElected, SyncStateSetChanged)
+
+    # -- what the plan promises -----------------------------------------------------------------
+
+    @property
+    def promises(self) -> bool:
+        """Whether SEND_OK promises that each replica that may be elected has the message."""
+        replicas = self._plan.cluster.replicas
+        assert replicas is not None, "a watch of replicas without controllers"
+        all_of_them = self._plan.cluster.slaves + 1
+        return replicas.all_ack_in_sync_state_set or replicas.in_sync_replicas == all_of_them
+
+    def is_excused(self, node: str | None, phy_offset: int) -> bool:
+        """Return whether a record that ``node`` stored at an offset may be lost, as in RocketMQ."""
+        return not self._plan.strong and node is not None and self.holes.has(node, phy_offset)
+
+    # -- events ---------------------------------------------------------------------------------
+
+    def _sent(self, entry: Entry) -> None:
+        sent = entry.event
+        assert isinstance(sent, Sent)
+        if sent.status == SEND_OK and self.promises:
+            self.acknowledged.promise(sent)
+
+    def _consumed(self, entry: Entry) -> None:
+        assert isinstance(entry.event, Consumed)
+        self.given.take(entry.event)
+
+    def _appended(self, entry: Entry) -> None:
+        appended = entry.event
+        assert isinstance(appended, LogAppended)
+        self.acknowledged.stored(appended)
+        self.holes.stored(appended.node, appended.phy_offset + appended.size_bytes)
+        self.given.stored(self._core.brokers[appended.node].config.broker_name, appended)
+
+    def _waited(self, entry: Entry) -> None:
+        waited = entry.event
+        assert isinstance(waited, ReplicationWaited)
+        service = self._service(waited.node)
+        if service is not None and waited.transferred and self._is_all_ack:
+            self.found += unconfirmed(waited, service.confirm_offset)
+        self._note_readable(waited.node)
+
+    @property
+    def _is_all_ack(self) -> bool:
+        replicas = self._plan.cluster.replicas
+        return replicas is not None and replicas.all_ack_in_sync_state_set
+
+    def _registered(self, entry: Entry) -> None:
+        handled = entry.event
+        assert isinstance(handled, RequestHandled)
+        if handled.code == RequestCode.REGISTER_BROKER:
+            for server in self._core.name_servers:
+                if server.name == handled.node:
+                    self.found += self._routes.look(server.name, server.tables)
+
+    def _begun(self, entry: Entry) -> None:
+        begun = entry.event
+        assert isinstance(begun, EpochBegun)
+        broker = self._core.brokers[begun.node]
+        self.holes.settle(begun.node)
+        self._look_at_holes(broker)
+        self.found += self.missing_at(broker, f"master of epoch {begun.epoch}")
+        self._note_readable(begun.node)
+
+    def _changed(self, entry: Entry) -> None:
+        broker = self._core.brokers.get(entry.event.node)
+        if broker is not None:
+            self._look_at_holes(broker)
+            self._note_readable(broker.name)
+
+    def _decided(self, entry: Entry) -> None:
+        event = entry.event
+        assert isinstance(event, MasterElected | SyncStateSetChanged)
+        for broker in self._group(event.broker_name):
+            self._look_at_holes(broker)
+            if isinstance(event, SyncStateSetChanged):
+                service = self._service(broker.name)
+                joined = set(event.sync_state_set) - set(event.last_set)
+                if service is not None and not service.is_master and service.own_id in joined:
+                    self.holes.settle(broker.name)
+
+    def _look_at_holes(self, broker: Broker) -> None:
+        """See whether a master counts fewer replicas than its controllers may elect."""
+        service, controllers = self._service(broker.name), self._core.controllers
+        assert controllers is not None, "a watch of replicas without controllers"
+        sync = controllers.group.state.sync_state_infos.get(broker.config.broker_name)
+        end = broker.store.log.max_offset
+        if service is None or sync is None or not service.is_master:
+            self.holes.none(broker.name)
+            return
+        missing = sync.sync_state_set - service.sync_set.union - {service.own_id}
+        connected = {one.slave_id for one in service.connections if hasattr(one, "slave_id")}
+        self.holes.counts_without(
+            broker.name, missing, missing - connected, service.store.confirm_offset, end
+        )
+
+    def missing_at(self, broker: Broker, what: str) -> Iterator[Violation]:
+        """Yield the acknowledged messages that a master lacks."""
+        name = broker.config.broker_name
+        return self.acknowledged.missing(name, broker.name, what, broker.store)
+
+    # -- looks ----------------------------------------------------------------------------------
+
+    def look(self) -> None:
+        """Compare the logs of all groups."""
+        if self.promises and self._is_all_ack:
+            for name in self._plan.cluster.broker_names:
+                self.found += unequal(list(self._copies(name)))
+        for node in self._core.brokers:
+            self._note_readable(node)
+
+    def _copies(self, broker_name: str) -> Iterator[ReplicaCopy]:
+        for broker in self._group(broker_name):
+            service = self._service(broker.name)
+            if service is not None:
+                confirmed = min(service.confirm_offset, broker.store.log.max_offset)
+                if not self._plan.strong:
+                    confirmed = min(confirmed, self.holes.first(broker.name, confirmed))
+                yield ReplicaCopy(broker.name, broker.store.log, service.epochs.entries, confirmed)
+
+    def _note_readable(self, node: str) -> None:
+        """See that what consumers can read of a master does not become less within its epoch."""
+        service, broker = self._service(node), self._core.brokers[node]
+        if service is None or not service.is_master or broker.state is not NodeState.RUNNING:
+            self._readable.pop(node, None)
+            return
+        follower = service.store.follower
+        now = broker.role.epoch, 0 if follower is None else follower.dispatched_to
+        epoch, before = self._readable.get(node, (0, 0))
+        self._readable[node] = now
+        if epoch == now[0] and now[1] < before and node not in self._fallen:
+            self._fallen.add(node)
+            text = f"{node}, master of epoch {epoch}, went back from {before} to {now[1]}"
+            self.found.append(Violation("what can be read stays", text, (node,)))
+
+    # -- inside -----------------------------------------------------------------------------------
+
+    def _group(self, broker_name: str) -> Iterable[Broker]:
+        return [
+            broker
+            for broker in self._core.brokers.values()
+            if broker.config.broker_name == broker_name
+        ]
+
+    def _service(self, node: str) -> AutoSwitchHAService | None:
+        """Return the replication of a broker that is up."""
+        ha = self._core.brokers[node].ha
+        return ha if isinstance(ha, AutoSwitchHAService) else None
+
+    def master_of(self, broker_name: str) -> Broker | None:
+        """Return the running master of the highest epoch; None if there is none."""
+        leading = [
+            broker
+            for broker in self._group(broker_name)
+            if broker.state is NodeState.RUNNING
+            and (service := self._service(broker.name)) is not None
+            and service.is_master
+        ]
+        return max(leading, key=lambda one: one.role.epoch, default=None)
