@@ -40,7 +40,8 @@ def get_snapshots(control: Control) -> list[SnapshotState]:
 async def take_snapshot(control: Control) -> SnapshotState:
     """Take a snapshot of the brokers' messages, topics, groups, offsets and settings."""
     core = control.core
-    snapshot = await control.server.carry_out(Snapshot.in_steps(core.brokers, core.name_servers))
+    steps = Snapshot.in_steps(core.brokers, core.name_servers, core.controllers)
+    snapshot = await control.server.carry_out(steps)
     return _state(control.snapshots.keep(snapshot), snapshot)
 
 

@@ -29,12 +29,12 @@ from fakemq.events.controller import ControllerDeposed, ControllerElected, Repli
 
 if TYPE_CHECKING:
     import random
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from fakemq.clock.node_clock import NodeClock
     from fakemq.clock.timers import Timer
     from fakemq.config.v5.controller.model import ControllerConfig
-    from fakemq.controller.events import ControllerEvent
+    from fakemq.controller.events import ControllerEvent, GroupKept
     from fakemq.controller.liveness import BrokerIdentityInfo, LiveBroker, Liveness
     from fakemq.controller.log import EventLog
     from fakemq.faults.plan import ActiveFault
@@ -170,13 +170,28 @@ class ControllerGroup:
         """
         if names is None:
             names = sorted({*self.state.replica_infos, *self.state.sync_state_infos})
-        events = [
-            CleanBrokerDataEvent(broker_name=name, broker_id_set_to_clean=()) for name in names
-        ]
+        events = [*map(_forgotten, names)]
         self.commit(events)
         for one in events:
             cleaned = ReplicasCleaned(node=NAME, broker_name=one.broker_name, broker_ids=())
             self._journal.add(cleaned)
+
+    def kept(self) -> tuple[GroupKept, ...]:
+        """Return the events that make all groups of brokers as they are."""
+        return tuple(map(self.state.kept, self.state.replica_infos))
+
+    def restore(self, groups: Sequence[GroupKept], leader: str | None) -> None:
+        """Know these groups alone, and let the controller of this name lead, if it can.
+
+        Raise StoreError if the log cannot be written.
+        """
+        others = {*self.state.replica_infos} - {one.broker_name for one in groups}
+        self.commit([*map(_forgotten, sorted(others)), *groups])
+        named = [one for one in self._able if one.name == leader]
+        if named and self.leader is not named[0]:
+            if self.leader is not None:
+                self._depose("restore")
+            self._lead(named[0])
 
     def depose(self) -> None:
         """Let the leader lead no more, though it runs: the next one is another one, if it can be.
@@ -302,4 +317,8 @@ class ControllerGroup:
         return log.lines > 2 * len(self.state.replica_infos) + SPARE_LINES
 
     def _rewrite(self, log: EventLog) -> None:
-        log.rewrite(map(self.state.kept, self.state.replica_infos))
+        log.rewrite(self.kept())
+
+
+def _forgotten(broker_name: str) -> CleanBrokerDataEvent:
+    return CleanBrokerDataEvent(broker_name=broker_name, broker_id_set_to_clean=())

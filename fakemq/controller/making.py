@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from fakemq.clock.clock import Clock
     from fakemq.config.v5.controller.model import ControllerConfig
     from fakemq.config.v5.controller.spec import ControllerSpec
+    from fakemq.controller.events import GroupKept
     from fakemq.faults.plan import FaultPlan
     from fakemq.journal.journal import Journal
     from fakemq.net.memory import MemoryNetwork
@@ -43,6 +44,12 @@ class Controllers:
         for node in self.nodes:
             node.stop()
         self.group.close()
+
+    def restore(self, groups: Sequence[GroupKept], leader: str | None) -> None:
+        """Know these groups alone, and have this leader; which brokers live stays as it is."""
+        self.group.restore(groups, leader)
+        for node in self.nodes:
+            node.liveness.forget_standings()
 
     @property
     def clocks(self) -> list[NodeClock]:

@@ -387,15 +387,18 @@ class ClusterCore:
 
     def restore(self, snapshot: Snapshot) -> None:
         """Load a snapshot into the nodes; every broker must run. The clock is not changed."""
-        snapshot.require_fit(self.brokers)
+        snapshot.require_fit(self.brokers, self.controllers)
         if self.proxy is not None:
             self.proxy.resume()
+        for controller in self._controllers:
+            controller.resume()
         for broker in self.brokers.values():
             broker.resume()
         self._end_work()
         if self.proxy is not None:
             self.proxy.reset()
-        snapshot.put_into(self.brokers, self.name_servers)
+        settle = self.network.settle
+        snapshot.put_into(self.brokers, self.name_servers, self.controllers, settle)
         for broker in self.brokers.values():
             broker.register_all()
         self._let_slaves_catch_up()

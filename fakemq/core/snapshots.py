@@ -13,18 +13,21 @@ from fakemq.files.texts import DiskTextFile
 from fakemq.store import image as images
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from fakemq.broker.broker import Broker
     from fakemq.clock.slices import Steps
     from fakemq.config.model import BrokerConfig
+    from fakemq.controller.making import Controllers
+    from fakemq.core.replica_images import ReplicasImage
     from fakemq.namesrv.namesrv import NameServer
 
 
 class Snapshot:
     """Messages, topics, groups, offsets and settings of a cluster's nodes; immutable.
 
-    It contains the rules of access control, too, unless they are in files of the user; it does not
+    It contains the rules of access control, too, unless they are in files of the user, and of a
+    cluster with controllers what these know of the brokers. It does not
     contain the clock, connections and the journal. It is independent of its cluster: it
     stays valid after the stop, and can be restored into another cluster with the same nodes.
     """
@@ -33,9 +36,11 @@ class Snapshot:
         self,
         brokers: Mapping[str, NodeImage],
         name_servers: Mapping[str, Mapping[str, Mapping[str, str]]],
+        replicas: ReplicasImage | None = None,
     ) -> None:
         self._brokers = dict(brokers)
         self._name_servers = name_servers
+        self._replicas = replicas
 
     @classmethod
     def of(cls, brokers: Mapping[str, Broker], name_servers: Sequence[NameServer]) -> Snapshot:
@@ -44,7 +49,10 @@ class Snapshot:
 
     @classmethod
     def in_steps(
-        cls, brokers: Mapping[str, Broker], name_servers: Sequence[NameServer]
+        cls,
+        brokers: Mapping[str, Broker],
+        name_servers: Sequence[NameServer],
+        controllers: Controllers | None = None,
     ) -> Steps[Snapshot]:
         """As `of`, with all data of one moment; it begins by bringing the stores up to date."""
         for broker in list(brokers.values()):
@@ -56,13 +64,18 @@ class Snapshot:
         try:
             for name, broker in brokers.items():
                 captures[name] = NodeCapture(broker)
+            replicas = None
+            if controllers is not None:
+                from fakemq.core.replica_images import image_of  # few clusters have controllers
+
+                replicas = image_of(brokers, controllers)
             for name, capture in captures.items():
                 yield
                 images[name] = yield from capture.image()
         finally:
             for capture in captures.values():
                 capture.end()
-        return cls(images, tables)
+        return cls(images, tables, replicas)
 
     @property
     def nodes(self) -> list[str]:
@@ -79,21 +92,41 @@ class Snapshot:
             for _, piece in file.pieces
         )
 
-    def require_fit(self, brokers: Mapping[str, Broker]) -> None:
-        """Raise ValueError if a cluster has other brokers."""
+    def require_fit(self, brokers: Mapping[str, Broker], controllers: Controllers | None) -> None:
+        """Raise ValueError for a cluster with other brokers, or that alone has controllers."""
         if self._brokers.keys() != brokers.keys():
             raise ValueError(
                 f"the snapshot is of {', '.join(self._brokers)};"
                 f" the cluster has {', '.join(brokers)}"
             )
+        if (self._replicas is None) is not (controllers is None):
+            one, other = "with", "without"
+            if self._replicas is None:
+                one, other = other, one
+            raise ValueError(f"the snapshot is of a cluster {one} controllers; this is one {other}")
 
-    def put_into(self, brokers: Mapping[str, Broker], name_servers: Sequence[NameServer]) -> None:
-        """Load this into the nodes, which all run; the caller registers the brokers afterwards."""
+    def put_into(
+        self,
+        brokers: Mapping[str, Broker],
+        name_servers: Sequence[NameServer],
+        controllers: Controllers | None,
+        settle: Callable[[], None],
+    ) -> None:
+        """Load this into the nodes, which all run; the caller registers the brokers afterwards.
+
+        ``settle`` does what is left to do at this moment.
+        """
         for server in name_servers:
             server.reset()
             server.kv.restore(self._name_servers.get(server.name, {}))
+        if self._replicas is not None:
+            from fakemq.core.replica_images import prepare, take_up  # few have controllers
+
+            prepare(brokers, self._replicas)
         for name, image in self._brokers.items():
             brokers[name].restore(image)
+        if self._replicas is not None and controllers is not None:
+            take_up(brokers, controllers, self._replicas, settle)
 
     def __repr__(self) -> str:
         return f"<snapshot of {', '.join(self._brokers)}, {self.size_bytes} bytes>"

@@ -17,7 +17,7 @@ class ControllerElected(Event, frozen=True, kw_only=True, gc=False):
 
 class ControllerDeposed(Event, frozen=True, kw_only=True, gc=False):
     """A controller leads no more; ``why`` is ``stop``, ``kill``, ``pause``, ``reset``,
-    ``deposed`` or ``no majority``."""
+    ``restore``, ``deposed`` or ``no majority``."""
 
     why: str
 

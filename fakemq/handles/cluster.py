@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 from fakemq.clock.machine_time import real_elapsed_ms, real_wait_ms
 from fakemq.config.checked import flag
 from fakemq.core import inspection, views
-from fakemq.errors import ArgumentError, ConfigError, FakemqError, NotYetSupported, WaitTimeout
+from fakemq.errors import ArgumentError, ConfigError, FakemqError, WaitTimeout
 from fakemq.handles.journal import JournalView
 from fakemq.handles.messages import StoredMessages
 from fakemq.handles.patience import PeerPatience
@@ -71,25 +71,29 @@ class ClusterBase(StoredMessages):
         self._life.close_clients()
 
     def snapshot(self) -> Snapshot:
-        """Return a copy of the brokers' messages, topics, groups, offsets and settings."""
+        """Return a copy of the brokers' messages, topics, groups, offsets and settings.
+
+        With controllers, their groups, epochs and leader are in it, too.
+        """
         from fakemq.core.snapshots import Snapshot  # few tests do this
 
         core = self._core
-        _require_no_controllers(core)
-        return self._running().carry_out(Snapshot.in_steps(core.brokers, core.name_servers))
+        return self._running().carry_out(
+            Snapshot.in_steps(core.brokers, core.name_servers, core.controllers)
+        )
 
     def restore(self, snapshot: Snapshot) -> None:
         """Restore the brokers' data from a snapshot; clock and journal do not change.
 
         Brokers that are down or paused run again. Live connections stay. A consumer that is still
         attached continues at the offsets that its group had committed in the snapshot. Raise
-        ValueError for a snapshot of other brokers, ConfigError if ``snapshot`` is no `Snapshot`.
+        ValueError for a snapshot of other brokers, or if this cluster or that of the snapshot
+        alone has controllers. Raise ConfigError if ``snapshot`` is no `Snapshot`.
         """
         from fakemq.core.snapshots import Snapshot  # few tests do this
 
         if not isinstance(snapshot, Snapshot):
             raise ConfigError(f"restore({snapshot!r}): expected a result of snapshot()")
-        _require_no_controllers(self._core)
         thread = self._running()
         thread.wait(thread.server.restore(snapshot))
 
@@ -332,14 +336,6 @@ class ClusterBase(StoredMessages):
             f"{broker.name} {broker.addr}" for broker in self._core.brokers.values()
         )
         return f"<fakemq cluster, name server {self.namesrv_addr}, {brokers}>"
-
-
-def _require_no_controllers(core: ClusterCore) -> None:
-    if core.controllers is not None:
-        raise NotYetSupported(
-            "snapshots of a cluster with controllers: these know the roles of its brokers, and are"
-            " in no snapshot; use reset()"
-        )
 
 
 def likely(causes: Sequence[str]) -> list[str]:

@@ -348,7 +348,7 @@ class ClusterServer:
 
     async def restore(self, snapshot: Snapshot) -> None:
         """Load a snapshot; brokers that are down or paused run again."""
-        snapshot.require_fit(self.core.brokers)
+        snapshot.require_fit(self.core.brokers, self.core.controllers)
         await self._run_all()
         self.core.restore(snapshot)
 

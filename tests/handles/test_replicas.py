@@ -6,7 +6,7 @@ import pytest
 
 import fakemq
 from fakemq import Cluster
-from fakemq.errors import ConfigError, NotYetSupported, WaitTimeout
+from fakemq.errors import ConfigError, WaitTimeout
 from tests.support.eventually import eventually
 
 
@@ -67,11 +67,6 @@ def test_fail_over_without_a_replica_says_so(mq: Cluster) -> None:
     assert mq.group_of("broker-a").master is None
     with pytest.raises(LookupError, match="has no master now"):
         mq.failover("broker-a")
-
-
-def test_snapshot_is_refused_with_controllers(mq: Cluster) -> None:
-    with pytest.raises(NotYetSupported, match="controllers"):
-        mq.snapshot()
 
 
 def test_running_clock_elects_by_itself() -> None:

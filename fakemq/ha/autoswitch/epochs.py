@@ -150,6 +150,11 @@ class EpochCache:
         """Remove the entries that end at an offset or before it."""
         self._keep(lambda entry: entry.end_offset > offset)
 
+    def take(self, others: EpochCache) -> None:
+        """Have the entries of another cache, and write them."""
+        self._entries = others._entries.copy()
+        self._flush()
+
     def clear(self) -> None:
         """Remove all entries, and the file."""
         self._entries = []

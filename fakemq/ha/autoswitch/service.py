@@ -188,6 +188,11 @@ class AutoSwitchHAService(HAService5):
         self._set_confirm_offset()
         self._confirmed()
 
+    def expect(self, members: Members) -> None:
+        """Let members of the next set be in step now, though none has connected yet."""
+        now = CaughtUp(False, self._broker.clock.elapsed_ms())
+        self.sync_set.caught_up |= dict.fromkeys(members, now)
+
     def propose(self, members: Members) -> None:
         """Let the members of another set count, too, until the controller's next answer.
 

@@ -64,7 +64,9 @@ class LinkFaults(FaultPlacing):
     for arguments that contradict each other.
     """
 
-    def partition(self, a: End, b: End, **limits: Unpack[LinkLimits]) -> Fault:
+    def partition(
+        self, a: str | Sequence[str], b: str | Sequence[str], **limits: Unpack[LinkLimits]
+    ) -> Fault:
         """Let no byte through, like a firewall that drops packets: connections stay open.
 
         Bytes that were sent arrive when the fault is removed, if the connection is still open. New
@@ -82,7 +84,9 @@ class LinkFaults(FaultPlacing):
         for fault in self._partitions():
             fault.remove()
 
-    def hold(self, a: End, b: End, **limits: Unpack[LinkLimits]) -> HoldFault:
+    def hold(
+        self, a: str | Sequence[str], b: str | Sequence[str], **limits: Unpack[LinkLimits]
+    ) -> HoldFault:
         """Hold the bytes that are sent until ``release()``; new connections still open."""
         from fakemq.faults.points import HOLD_LINK
 
@@ -91,8 +95,8 @@ class LinkFaults(FaultPlacing):
 
     def latency(
         self,
-        a: End,
-        b: End,
+        a: str | Sequence[str],
+        b: str | Sequence[str],
         latency: Duration,
         *,
         jitter: Duration = 0,
@@ -114,7 +118,13 @@ class LinkFaults(FaultPlacing):
         what = f"latency {late_ms} ms" + (f" ± {jitter_ms} ms" if jitter_ms else "")
         return self._place_link(LATENCY, Latency(late_ms, jitter_ms), what, (a, b), limits)
 
-    def bandwidth(self, a: End, b: End, bytes_per_s: Size, **limits: Unpack[LinkLimits]) -> Fault:
+    def bandwidth(
+        self,
+        a: str | Sequence[str],
+        b: str | Sequence[str],
+        bytes_per_s: Size,
+        **limits: Unpack[LinkLimits],
+    ) -> Fault:
         """Let ``bytes_per_s`` bytes through a second, in each direction of each connection.
 
         A number, or a text such as ``"64KiB"``; at least 1.
@@ -124,14 +134,28 @@ class LinkFaults(FaultPlacing):
         size = checked.whole("bandwidth", size_bytes(bytes_per_s, name="bandwidth"), 1)
         return self._place_link(BANDWIDTH, size, f"bandwidth {size} B/s", (a, b), limits)
 
-    def slice(self, a: End, b: End, *, bytes: int = 1, **limits: Unpack[LinkLimits]) -> Fault:
+    def slice(
+        self,
+        a: str | Sequence[str],
+        b: str | Sequence[str],
+        *,
+        bytes: int = 1,
+        **limits: Unpack[LinkLimits],
+    ) -> Fault:
         """Deliver bytes in pieces of ``bytes`` bytes, each piece right after the one before."""
         from fakemq.faults.points import SLICE
 
         size = checked.whole("bytes", bytes, 1)
         return self._place_link(SLICE, size, f"slice of {size} B", (a, b), limits)
 
-    def cut(self, a: End, b: End, *, after_bytes: Size, **limits: Unpack[LinkLimits]) -> Fault:
+    def cut(
+        self,
+        a: str | Sequence[str],
+        b: str | Sequence[str],
+        *,
+        after_bytes: Size,
+        **limits: Unpack[LinkLimits],
+    ) -> Fault:
         """Close a connection after ``after_bytes`` bytes from ``a`` to ``b``; these bytes arrive.
 
         The count begins now for an open connection, and at its first byte for a later one. Acts
@@ -143,7 +167,9 @@ class LinkFaults(FaultPlacing):
         limits["one_way"] = True
         return self._place_link(CUT, size, f"cut after {size} B", (a, b), limits, When(1))
 
-    def reset(self, a: End, b: End, **limits: Unpack[LinkLimits]) -> Fault:
+    def reset(
+        self, a: str | Sequence[str], b: str | Sequence[str], **limits: Unpack[LinkLimits]
+    ) -> Fault:
         """Reset connections (TCP RST): all that are open, or if none is, the next to carry bytes.
 
         ConfigError with ``one_way``: a reset always ends both directions.

@@ -94,6 +94,21 @@ class Identity:
             MemoryTextFile(temp) if path is None else DiskTextFile(f"{path}-temp")
         )
 
+    @property
+    def text(self) -> str | None:
+        """The text of ``brokerIdentity``; None if it is not there."""
+        return self._text(self._file)
+
+    @property
+    def own_id(self) -> int | None:
+        """The id in ``brokerIdentity``; None if there is none."""
+        found = self.read()
+        return None if found is None else found.broker_id
+
+    def put(self, text: str) -> None:
+        """Replace ``brokerIdentity`` by a text that it has had."""
+        self._replace(self._file, text)
+
     def read(self) -> BrokerMetadata | None:
         """Return the broker's identity; None if it has none yet."""
         text = self._text(self._file)

@@ -1,0 +1,125 @@
+"""Snapshots of clusters with controllers: roles, epochs, sets, ids, the leader."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import fakemq
+from fakemq.core.snapshots import Snapshot
+from fakemq.events.controller import MasterElected
+from fakemq.events.core import HandlerFailed
+from fakemq.events.replication import LogTruncated
+
+ONE, TWO, THREE = "broker-a@1", "broker-a@2", "broker-a@3"
+
+
+def cluster(store: str | None = None, controllers: int = 3) -> fakemq.Cluster:
+    return fakemq.Cluster(
+        slaves=2,
+        controllers=controllers,
+        clock="frozen",
+        topics={"orders": 1},
+        config={"allAckInSyncStateSet": True},
+        seed=1,
+        store=store,
+    )
+
+
+@pytest.fixture(scope="module")
+def running() -> Iterator[fakemq.Cluster]:
+    with cluster() as mq:
+        yield mq
+
+
+@pytest.fixture
+def mq(running: fakemq.Cluster) -> fakemq.Cluster:
+    running.reset()
+    return running
+
+
+def state(mq: fakemq.Cluster) -> Any:
+    leader = mq.controllers.leader
+    return (
+        mq.group_of("broker-a"),
+        None if leader is None else leader.name,
+        [one.body for one in mq.messages("orders")],
+        mq.inspect(lambda core: core.controllers and core.controllers.group.kept()),
+        mq.inspect(lambda core: {n: b.replicas.own_id for n, b in core.brokers.items()}),  # type: ignore[attr-defined]
+        mq.inspect(
+            lambda core: {n: b.replication().epochs.entries for n, b in core.brokers.items()}  # type: ignore[attr-defined]
+        ),
+    )
+
+
+def begun(mq: fakemq.Cluster) -> None:
+    """Have a second epoch with all in sync, and a second leader."""
+    mq.producer().send("orders", b"first")
+    mq.clock.advance("10s")
+    mq.failover("broker-a")
+    mq.broker(ONE).restart()
+    mq.controllers.depose()
+    mq.clock.advance("45s")
+    mq.seed("orders", [b"second"])
+    mq.clock.advance("45s")
+    assert len(mq.group_of("broker-a").in_sync) == 3
+    assert mq.controllers.leader not in (None, mq.controllers[0])
+
+
+@pytest.mark.parametrize("since", ["nothing", "messages", "fail-over", "lost log", "reset"])
+def test_restored_group_is_as_it_was(mq: fakemq.Cluster, since: str) -> None:
+    begun(mq)
+    snapshot, before = mq.snapshot(), state(mq)
+    if since == "messages":
+        mq.seed("orders", [b"later"] * 3)
+    elif since == "fail-over":
+        mq.failover("broker-a")
+        mq.seed("orders", [b"later"])
+        mq.controllers.depose()
+        mq.clock.advance("1m")
+    elif since == "lost log":
+        mq.controllers.forget()
+        mq.clock.advance("20s")
+    elif since == "reset":
+        mq.reset()
+    elections = len(mq.journal.find(MasterElected))
+    mq.restore(snapshot)
+    assert state(mq) == before
+    assert len(mq.journal.find(MasterElected)) == elections, "it is no election"
+    assert not mq.journal.find(HandlerFailed)
+    mq.seed("orders", [b"third"])
+    mq.clock.advance("1m")
+    assert mq.group_of("broker-a").in_sync == (ONE, TWO, THREE)
+    assert [one.body for one in mq.messages("orders")] == [b"first", b"second", b"third"]
+    new = mq.failover("broker-a")
+    assert mq.group_of("broker-a").epoch == 3
+    assert new.name in (ONE, THREE)
+    assert [one.body for one in mq.messages("orders")] == [b"first", b"second", b"third"]
+
+
+def test_snapshot_restores_into_another_cluster_and_into_directories(
+    mq: fakemq.Cluster, tmp_path: Path
+) -> None:
+    begun(mq)
+    snapshot, group = mq.snapshot(), mq.group_of("broker-a")
+    with cluster(str(tmp_path)) as other:
+        other.restore(snapshot)
+        assert other.group_of("broker-a") == group
+        assert not other.journal.find(LogTruncated)
+    with cluster(str(tmp_path)) as again:
+        again.clock.advance("1m")
+        assert [one.body for one in again.messages("orders")] == [b"first", b"second"]
+        assert again.group_of("broker-a").epoch > group.epoch, "each end elects another"
+
+
+def test_snapshot_fits_other_numbers_of_controllers_but_not_none(mq: fakemq.Cluster) -> None:
+    with cluster(controllers=1) as one:
+        few = one.snapshot()
+    mq.restore(few)
+    assert mq.group_of("broker-a").in_sync == (ONE, TWO, THREE)
+    images, tables = few._brokers, few._name_servers
+    with pytest.raises(ValueError, match="a cluster without controllers; this is one with"):
+        mq.restore(Snapshot(images, tables))
