@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from fakemq.biographies.pops import Place, Pops
 from fakemq.biographies.refusals import Refusals
 from fakemq.biographies.reset_table import Resets
+from fakemq.biographies.roles import Roles
 from fakemq.biographies.twins import TwinTable
 from fakemq.broker.tables.persistence import ORDERS
 from fakemq.events.core import (
@@ -42,6 +43,7 @@ from fakemq.events.core import (
     ReplyFailed,
     RequestHandled,
     RequestReceived,
+    RoleChanged,
     RouteRefused,
     Scheduled,
     ScheduledDelivered,
@@ -188,6 +190,7 @@ class Chronicle:
             Replicated: self._replicated,
             ReplyFailed: self._reply_failed,
             RequestHandled: self._handled,
+            RoleChanged: lambda entry: self.roles.changed(entry),
             RequestReceived: self._received,
             RouteRefused: self._route_refused,
             Revived: self._revived,
@@ -247,6 +250,7 @@ class Chronicle:
         """Pull answers that left for a consumer."""
         self.withheld: dict[Place, list[Entry]] = defaultdict(list)
         """Pull answers that a fault held back."""
+        self.roles = Roles(self.broker_names)
         self.pops = Pops()
         self.twins = TwinTable()
         self._last_delivered: Entry | None = None
@@ -274,6 +278,8 @@ class Chronicle:
         """Slave's name → the ends of its log over time."""
         self.answers: dict[int, int | None] = {}
         """Number of a request's entry → response code; None if there was no response."""
+        self.answered: dict[int, int] = {}
+        """Number of a request's entry → that of its answer; under controllers."""
         self.requests: dict[int, Entry] = {}
         """Number of a request's entry → the entry."""
         self.hits: dict[int, list[Entry]] = defaultdict(list)
@@ -467,6 +473,9 @@ class Chronicle:
         record = self._record(event, event.phy_offset)
         place = record[0], event.topic, event.queue_id, event.queue_offset
         if record in self.appended:
+            before = self.appended[record]
+            if self.roles.has_controllers and before.event.node != event.node:
+                self.roles.overwritten.append(before)
             self._forget_record(record)
         self.delivered.pop(place, None)
         self.withheld.pop(place, None)
@@ -476,6 +485,19 @@ class Chronicle:
         self._at[place] = record
         if event.msg_id:
             self._first_of.setdefault(event.msg_id, record)
+
+    def copies(self, record: Record, entry: Entry) -> tuple[int, int]:
+        """Return how many replicas had a record when its producer was answered, and of how many.
+
+        ``entry`` stored it. Without controllers, or without an answer, it is (0, 0).
+        """
+        answered = self.answered.get(entry.cause)
+        if answered is None:
+            return 0, 0
+        nodes = [one for one, name in self.broker_names.items() if name == record[0]]
+        others = [self.replicated[one].past(record[1]) for one in nodes if one in self.replicated]
+        having = [one for one in others if one is not None and entry.seq < one.seq < answered]
+        return 1 + len(having), len(nodes)
 
     def _forget_record(self, record: Record) -> None:
         """Forget a record that a crash removed; a new record has its offset now."""
@@ -703,6 +725,7 @@ class Chronicle:
         """A slave gets other bytes from there on."""
         event = entry.event
         assert isinstance(event, LogTruncated)
+        self.roles.truncated(entry)
         if event.node in self.replicated:
             self.replicated[event.node].cut(event.phy_offset)
 
@@ -758,6 +781,8 @@ class Chronicle:
         assert isinstance(event, RequestHandled)
         if entry.cause in self.requests:
             self.answers.setdefault(entry.cause, event.response_code)
+            if self.roles.has_controllers:
+                self.answered.setdefault(entry.cause, entry.seq)
 
     def _member_changed(self, entry: Entry) -> None:
         event = entry.event

@@ -24,7 +24,7 @@ from fakemq.biographies.incidents import incidents
 from fakemq.biographies.inflight import inflight
 from fakemq.biographies.members import rival_members
 from fakemq.biographies.no_route import asked_for_mistyped, asked_too_early, asked_while_down
-from fakemq.biographies.replication import replication
+from fakemq.biographies.replication import add_overwritten, replication
 from fakemq.biographies.replies import add_failed_replies
 from fakemq.biographies.same_id import stored_again
 from fakemq.biographies.steps import NO_LONGER_COUNTS, RESET_PENDING
@@ -192,6 +192,7 @@ class _Search:
                 self._undelivered(found, record, event, stored, broker, name)
                 if record in self._chronicle.made:
                     add_dead(self._chronicle, record, stored, self.wants, self._group, found, name)
+        yield from add_overwritten(self._chronicle, self.wants, copies)
         return found.lines() + copies.lines()
 
     def too_early(self) -> Steps[list[str]]:

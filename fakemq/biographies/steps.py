@@ -67,6 +67,12 @@ class Stored(Step, frozen=True, kw_only=True, gc=False):
     answer: str
     """The broker's answer to the producer: SEND_OK or the name of another code; "" for none,
     "one-way" if the producer waits for none."""
+    copies: int = 0
+    """How many replicas had it by then, the master too; 0 without controllers."""
+    replicas: int = 0
+    """How many replicas the group has; 0 without controllers."""
+    beside: str = ""
+    """Which other master the group had then, as text; "" for none."""
 
     def text(self) -> str:
         by = f", sent by {self.sender}" if self.sender else ""
@@ -75,7 +81,21 @@ class Stored(Step, frozen=True, kw_only=True, gc=False):
             answered = f", {ONE_WAY}"
         elif self.sender and not self.answer:
             answered = ", not answered"
-        return f"stored in {self.topic} {self.node}/{self.queue_id}@{self.offset}{by}{answered}"
+        if self.replicas and self.answer:
+            answered += f" with {self.copies} of {self.replicas} copies"
+        beside = f", {self.beside}" if self.beside else ""
+        at = f"{self.topic} {self.node}/{self.queue_id}@{self.offset}"
+        return f"stored in {at}{by}{answered}{beside}"
+
+
+class CutOff(Step, frozen=True, kw_only=True, gc=False):
+    """A replica has lost the message: the end of its log was cut off."""
+
+    when: str
+    """Which role the replica had taken, as text."""
+
+    def text(self) -> str:
+        return f"cut off at {self.node} {self.when}".rstrip()
 
 
 class Replaced(Step, frozen=True, kw_only=True, gc=False):

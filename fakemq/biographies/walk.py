@@ -155,8 +155,20 @@ class Walk:
             client_id = chronicle.client(event.node, peer)
             sender = f"{client_id} ({peer})" if client_id else peer
             answer = sent_answer(chronicle, entry)
-        offset = event.queue_offset
-        self._add(steps.Stored, entry, offset=offset, sender=sender, answer=answer)
+        record = (chronicle.broker_names.get(event.node, event.node), event.phy_offset)
+        copies, replicas = chronicle.copies(record, entry)
+        self._add(
+            steps.Stored,
+            entry,
+            offset=event.queue_offset,
+            sender=sender,
+            answer=answer,
+            copies=copies,
+            replicas=replicas,
+            beside=chronicle.roles.beside(event.node, entry.seq),
+        )
+        for cut in chronicle.roles.cuts(*record, entry.seq):
+            self._add(steps.CutOff, cut, when=chronicle.roles.became(cut))
 
     def _add(
         self, kind: type[Step], entry: Entry, reason: str | None = None, /, **fields: Any

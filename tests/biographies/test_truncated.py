@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+import pytest
+
 import fakemq
 from fakemq.biographies import steps
 from fakemq.biographies.chronicle import Rising
+from fakemq.broker.seeding import seed as put
 from fakemq.clock.clock import Clock
-from fakemq.events import LogTruncated
+from fakemq.events import LogTruncated, RoleChanged
 from fakemq.events.replication import Replicated
+from fakemq.handles.values import Message
 from fakemq.journal.journal import Journal
 
 
@@ -56,3 +62,103 @@ def test_offsets_beyond_a_cut_count_no_more() -> None:
     assert rising.past(150) is None
     rising.put(180, again)
     assert (rising.past(50), rising.past(150), rising.end_offset) == (first, again, 180)
+
+
+# -- what a biography and a diagnosis say -----------------------------------------------------
+
+
+ONE, TWO, THREE = "broker-a@1", "broker-a@2", "broker-a@3"
+
+
+@pytest.fixture(scope="module")
+def running() -> Iterator[fakemq.Cluster]:
+    with fakemq.Cluster(
+        controllers=1,
+        slaves=2,
+        clock="frozen",
+        topics={"orders": 1},
+        config={"allAckInSyncStateSet": True},
+        seed=1,
+    ) as mq:
+        yield mq
+
+
+@pytest.fixture
+def mq(running: fakemq.Cluster) -> fakemq.Cluster:
+    running.reset()
+    return running
+
+
+def stored(message: Message) -> steps.Stored:
+    (found,) = [one for one in message.biography if isinstance(one, steps.Stored)]
+    return found
+
+
+def test_biography_says_how_many_replicas_had_the_message(mq: fakemq.Cluster) -> None:
+    producer = mq.producer()
+    producer.send("orders", b"three")
+    mq.broker(THREE).kill()
+    producer.send("orders", b"two")
+    three, two = mq.messages("orders")
+    assert "answered SEND_OK with 3 of 3 copies" in str(stored(three))
+    assert "answered SEND_OK with 2 of 3 copies" in str(stored(two))
+    assert stored(two).beside == ""
+
+
+def test_message_that_no_slave_had_is_missing_at_the_new_master(mq: fakemq.Cluster) -> None:
+    mq.inspect(lambda core: core.brokers[ONE].config.assign({"all_ack_in_sync_state_set": False}))
+    mq.partition(ONE, [TWO, THREE])
+    mq.producer().send("orders", b"tea")
+    new = mq.failover("broker-a").name
+    (line,) = [one for one in mq.diagnosis("orders") if "the master of epoch 2" in one]
+    assert f"not at {new}, the master of epoch 2, its producer got SEND_OK" in line
+    with pytest.raises(AssertionError, match="the master of epoch 2, its producer got SEND_OK"):
+        mq.assert_consumed("orders", group="billing", count=1)
+
+
+@pytest.mark.parametrize("overwritten", [False, True])
+def test_message_of_a_master_that_was_cut_off_says_so(
+    mq: fakemq.Cluster, overwritten: bool
+) -> None:
+    producer = mq.producer()
+    producer.send("orders", b"before")
+    mq.clock.advance("6s")
+    mq.partition([ONE, "clients"], "others")
+    mq.clock.advance("21s")
+    assert producer.send("orders", b"alone").status == "SEND_OK"
+    new = mq.group_of("broker-a").master
+    assert new is not None
+    alone = mq.inspect(lambda core: [*core.brokers[ONE].store.messages_in_queue("orders", 0)][-1])
+    assert alone.body == b"alone"
+    if overwritten:
+        mq.inspect(lambda core: put(core.brokers[new], "orders", 0, b"other"))
+    mq.heal()
+    mq.clock.advance("40s")
+    found = mq.diagnosis("orders")
+    beside = f"while {new} was the master of epoch 2"
+    if overwritten:
+        wanted = f"lost by {ONE} {beside}: another record has its place, its producer got SEND_OK"
+    else:
+        wanted = (
+            f"stored at {ONE} {beside}, and cut off at {ONE} when it became a slave of epoch 2,"
+            " its producer got SEND_OK"
+        )
+    assert any(wanted in line for line in found), found
+
+
+def test_biography_of_a_message_that_was_cut_off_says_when(mq: fakemq.Cluster) -> None:
+    mq.inspect(lambda core: core.brokers[ONE].config.assign({"all_ack_in_sync_state_set": False}))
+    mq.partition(ONE, [TWO, THREE])
+    mq.producer().send("orders", b"tea")
+    (message,) = mq.messages("orders")
+    mq.failover("broker-a")
+    mq.heal()
+    mq.broker(ONE).restart()
+    mq.clock.advance("40s")
+    lines = [str(step) for step in message.biography]
+    assert any("answered SEND_OK with 1 of 3 copies" in line for line in lines)
+    (cut,) = [line for line in lines if "cut off" in line]
+    assert f"cut off at {ONE} when it became a slave of epoch 2" in cut
+    (entry,) = mq.journal.entries(LogTruncated)
+    causes = [type(one.event) for one in mq.journal.cause_chain(entry)]
+    assert causes == [RoleChanged]

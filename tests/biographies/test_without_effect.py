@@ -272,6 +272,7 @@ def rollback_of_what_is_committed(run: Run) -> Iterable[Biography]:
 RUNS: dict[type[steps.Step], Callable[[Run], Iterable[Biography]]] = {
     steps.Forgotten: stored,
     steps.Stored: refused_send,
+    steps.CutOff: nothing_in_its_place,
     steps.Replaced: nothing_in_its_place,
     steps.Replicated: slave_that_is_down,
     steps.NotReplicated: replicated,

@@ -56,7 +56,7 @@ PUBLIC = {
         ReplicasCleaned SyncStateSetChanged
     """,
     "fakemq.biographies.steps": """
-        Acknowledged Checked CommitIgnored Committed DeadLettered DelayEnded Delayed
+        Acknowledged Checked CommitIgnored Committed CutOff DeadLettered DelayEnded Delayed
         Delivered Discarded Dispatched Dropped Forgotten HalfStored InvisibleTimeChanged
         NotReplicated OrderLost PassedOver PopAcknowledged Popped Recalled Replaced Replicated
         Revived RolledBack SentBack SetBack Step Stored TimerEnded TimerRolled TimerSet Withheld

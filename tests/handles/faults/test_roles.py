@@ -100,7 +100,7 @@ def test_role_whose_push_is_lost_comes_with_the_next_poll(mq: fakemq.Cluster) ->
     assert mq.group_of("broker-a").master == f"broker-a@{elected.broker_id}"
 
 
-def test_old_master_that_is_not_told_is_the_second_one_until_it_polls(mq: fakemq.Cluster) -> None:
+def test_old_master_that_continues_polls_before_it_answers(mq: fakemq.Cluster) -> None:
     mq.broker(ONE).pause()
     mq.clock.advance("16s")
     mq.broker(ONE).resume()
