@@ -38,6 +38,11 @@ class ReplicaGroupState(msgspec.Struct, frozen=True, kw_only=True):
     sync_state_set_epoch: int
     replicas: dict[int, str]
     """Id → ``host:port``."""
+    elected_at_ms: int | None
+    """When the last election was, in ms of the cluster's wall time; null for one of before the
+    start."""
+    why: str
+    """Why it was: ``asked`` by a broker, ``designated`` by an admin, or ``inactive``."""
 
 
 @endpoint("GET", "/v1/controllers")
@@ -49,7 +54,7 @@ def get_controllers(control: Control) -> list[ControllerState]:
 @endpoint("GET", "/v1/replica-groups")
 async def get_replica_groups(control: Control) -> list[ReplicaGroupState]:
     """Return the groups that the controllers know, by name."""
-    return await control.server.carry_out(_groups(control.core))
+    return await control.server.carry_out(replica_groups(control.core))
 
 
 @endpoint("POST", "/v1/controllers/{controller}/kill")
@@ -87,12 +92,13 @@ async def resume_controller(control: Control, controller: str) -> ControllerStat
     return await changed(control, node, node.resume, ControllerState.of)
 
 
-def _groups(core: ClusterCore) -> Steps[list[ReplicaGroupState]]:
+def replica_groups(core: ClusterCore) -> Steps[list[ReplicaGroupState]]:
+    """Return the groups that the controllers know, by name; none without controllers."""
     if core.controllers is None:
         return []
-    state, found = core.controllers.group.state, []
+    state, elections, found = core.controllers.group.state, core.controllers.group.elections, []
     for name in sorted(state.sync_state_infos):
-        group = state.group(name)
+        group, election = state.group(name), elections.get(name)
         if group is not None:
             replicas, sync = group
             found.append(
@@ -103,6 +109,8 @@ def _groups(core: ClusterCore) -> Steps[list[ReplicaGroupState]]:
                     in_sync=sorted(sync.sync_state_set),
                     sync_state_set_epoch=sync.sync_state_set_epoch,
                     replicas={id_: one.address for id_, one in replicas.replicas.items()},
+                    elected_at_ms=None if election is None else election.at_ms,
+                    why="" if election is None else election.why,
                 )
             )
         yield

@@ -8,6 +8,12 @@ import msgspec
 
 from fakemq.clock.slices import Steps
 from fakemq.control.control import Control
+from fakemq.control.controllers import (
+    ControllerState,
+    ReplicaGroupState,
+    get_controllers,
+    replica_groups,
+)
 from fakemq.control.endpoints import Query, endpoint
 from fakemq.control.faults import FaultState, get_faults
 from fakemq.control.nodes import ClusterState, get_state
@@ -43,6 +49,9 @@ class Glance(msgspec.Struct, frozen=True, kw_only=True):
     clients: list[Client]
     links: list[LinkSum]
     faults: list[FaultState]
+    controllers: list[ControllerState]
+    replica_groups: list[ReplicaGroupState]
+    """The first 200 groups that the controllers know."""
     topics_left_out: int
     """How many further topics there are that the query means."""
     groups_left_out: int
@@ -97,6 +106,7 @@ def _glance(control: Control, query: Looked) -> Steps[Glance]:
         control.core, topic=query.topic, system=query.system, group=query.group
     )
     clients, client_count = yield from _clients(control, query.client)
+    replicas = yield from replica_groups(control.core)
     return Glance(
         state=get_state(control),
         topics=seen.topics,
@@ -104,6 +114,8 @@ def _glance(control: Control, query: Looked) -> Steps[Glance]:
         clients=clients,
         links=links(control.core),
         faults=get_faults(control),
+        controllers=get_controllers(control),
+        replica_groups=replicas[: overview.MOST],
         topics_left_out=seen.topics_left_out,
         groups_left_out=seen.groups_left_out,
         clients_left_out=client_count - len(clients),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar
 
 from fakemq.clock.timers import LEAST_PERIOD_MS, Timer, is_regular, next_tick_ms, notes_nothing
 from fakemq.controller import decide, noted
+from fakemq.controller.group import Election
 from fakemq.controller.liveness import BrokerIdentityInfo, Liveness
 from fakemq.controller.notifying import notification_of
 from fakemq.dispatch.answers import Parked, Refused, Reply, Thrown, not_supported
@@ -17,7 +18,7 @@ from fakemq.dispatch.node import NodeState
 from fakemq.dispatch.outcomes import java_exception
 from fakemq.dispatch.registry import Handlers
 from fakemq.errors import StoreError
-from fakemq.events.controller import ReplicaInactive
+from fakemq.events.controller import MasterElected, ReplicaInactive
 from fakemq.events.core import NodeStarted, NodeStopped, Warned
 from fakemq.later import Later
 from fakemq.net.session import Session
@@ -253,6 +254,9 @@ class Controller:
         for event in events:
             if event is not None:
                 self.journal.add(event)
+            if isinstance(event, MasterElected):
+                election = Election(self.group.clock.now_ms(), event.why)
+                self.group.elections[event.broker_name] = election
         for one in decision.events:
             self.watch(one.broker_name)
 

@@ -18,7 +18,7 @@ Source: controller/impl/DLedgerController.java, JRaftController.java (5.5.0)
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from fakemq.controller.events import CleanBrokerDataEvent
 from fakemq.controller.log import SPARE_LINES
@@ -48,6 +48,14 @@ SILENCE_MS = {False: 6_000, True: 1_000}
 """The same → how long a leader that is gone is still named."""
 NOT_REWRITTEN = "the log of the controllers cannot be written anew"
 """Kind of warning about a disk that refuses it; the old log stays in use."""
+
+
+class Election(NamedTuple):
+    """The last election of a group of brokers: when it was, by the cluster's clock, and why."""
+
+    at_ms: int
+    why: str
+    """As in `MasterElected`."""
 
 
 class GroupMember(Protocol):
@@ -82,6 +90,8 @@ class ControllerGroup:
         self.clock = clock
         self.members: list[GroupMember] = []
         self.state = State()
+        self.elections: dict[str, Election] = {}
+        """The last one of each group of brokers, by name; none of before the start."""
         self.leader: GroupMember | None = None
         """The one that serves; it may lack a majority for a while."""
         self.term = 0
@@ -306,6 +316,8 @@ class ControllerGroup:
             log.append(events)
         for event in events:
             apply(self.state, event)
+            if event.broker_name not in self.state.sync_state_infos:
+                self.elections.pop(event.broker_name, None)
         if log is not None and self._has_grown(log) and log.has_doubled:
             try:
                 self._rewrite(log)

@@ -58,8 +58,23 @@ def test_groups_are_shown(mq: fakemq.Cluster, http_client: Http) -> None:
                 "in_sync": [1],
                 "sync_state_set_epoch": 1,
                 "replicas": {"1": "h:1"},
+                "elected_at_ms": mq.clock.now_ms(),
+                "why": "asked",
             }
         ]
+
+
+def test_overview_has_leader_and_masters_and_why(mq: fakemq.Cluster, http_client: Http) -> None:
+    started_ms = mq.clock.now_ms()
+    mq.clock.advance("1m")
+    seen = http_client.get("/v1/overview")
+    assert [one["name"] for one in seen["controllers"] if one["leads"]] == ["controller-0"]
+    (group,) = seen["replica_groups"]
+    wanted = ("broker-a", 1, 1, started_ms, "asked", [1])
+    names = ("broker_name", "master", "master_epoch", "elected_at_ms", "why", "in_sync")
+    assert tuple(group[name] for name in names) == wanted
+    mq.controllers.forget()
+    assert http_client.get("/v1/overview")["replica_groups"] == []
 
 
 def test_cluster_without_controllers_shows_none() -> None:
