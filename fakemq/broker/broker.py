@@ -392,6 +392,10 @@ class Broker:
             self._start_parts()
             self.start_replication()
             self.registration.start(namesrv_addrs)
+            self.find_role()
+
+    def find_role(self) -> None:
+        """Ask for a role, if it is not the config that says it; called at a start."""
 
     def _start_parts(self) -> None:
         """Begin: the tables are loaded, and the broker runs."""

@@ -124,6 +124,8 @@ class Broker5(Broker):
         if self.acting is not None:
             self.acting.hold_back()
         super().start(namesrv_addrs)
+
+    def find_role(self) -> None:
         for part in (self.replicas, self.acting):
             if part is not None:
                 part.start()
