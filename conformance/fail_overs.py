@@ -66,6 +66,9 @@ SAFE_S = 100.0
 """A bound for what takes a slave up to 30 s: it asks for its master, connects and reports."""
 _EPOCHS = "epochFileCheckpoint"
 
+JVM = (*SMALL_JVM, "-XX:MaxDirectMemorySize=1g")
+"""With 256 MB of it, as much as of heap, a broker runs out of it while clients pop."""
+
 Replica: TypeAlias = JavaReplica | FakeBroker
 
 
@@ -170,7 +173,7 @@ def fake_controller() -> Iterator[Controller]:
 def replica(kind: str, home: Path, controller: Controller) -> Replica:
     """Return a replica of either kind that is not started yet."""
     if kind == "j":
-        java = JavaReplica(home, [controller.namesrv_addr], [controller.addr], SMALL_JVM)
+        java = JavaReplica(home, [controller.namesrv_addr], [controller.addr], JVM)
         java.config |= CONFIG
         return java
     fake = FakeBroker("broker-a", home, controller.namesrv_addr, NEWEST)

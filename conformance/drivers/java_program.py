@@ -227,10 +227,10 @@ class JavaProducer(JavaDriver, Producing):
         version: str = REFERENCE,
         *,
         binary: bool = False,
+        jvm: Sequence[str] = SMALL_JVM,
     ) -> None:
-        super().__init__(
-            version, namesrv_addr, "produce", topic, group, str(per_second), binary=binary
-        )
+        arguments = (namesrv_addr, "produce", topic, group, str(per_second))
+        super().__init__(version, *arguments, binary=binary, jvm=jvm)
 
 
 class JavaConsumer(JavaDriver, Consuming):
@@ -247,12 +247,14 @@ class JavaConsumer(JavaDriver, Consuming):
         *,
         orderly: bool = False,
         binary: bool = False,
+        jvm: Sequence[str] = SMALL_JVM,
     ) -> None:
         super().__init__(
             version,
             *(namesrv_addr, "consume", topic, group, expression, instance),
             *(["orderly"] if orderly else []),
             binary=binary,
+            jvm=jvm,
         )
 
 

@@ -18,6 +18,7 @@ const (
 	invisible = 10 * time.Second
 	await     = 5 * time.Second
 	patience  = 90 * time.Second
+	quiet     = invisible + await // what was not acknowledged comes again
 )
 
 // One scenario's run.

@@ -23,6 +23,7 @@ var scenarios = map[string]func(*lab) error{
 	"change":      change,
 	"filters":     filters,
 	"refused":     refused,
+	"failover":    failOver,
 }
 
 func main() {

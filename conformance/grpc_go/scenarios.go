@@ -3,8 +3,10 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
 	"slices"
 	"sort"
+	"strconv"
 	"time"
 
 	rmq "github.com/apache/rocketmq-clients/golang/v5"
@@ -287,5 +289,61 @@ func refused(lab *lab) error {
 	lab.sayFailure("to no topic", err)
 	_, err = lab.producer(lab.name("nowhere"), nil)
 	lab.sayFailure("a producer of no topic", err)
+	return nil
+}
+
+// Sends and receives side by side, while somebody else ends the master: for CONFORMANCE_SECONDS, and until what was
+// acknowledged has come and nothing more comes, or its time is over: who reads the lines sees what is missing.
+func failOver(lab *lab) error {
+	topic := lab.name(lab.scenario)
+	seconds, err := strconv.Atoi(os.Getenv("CONFORMANCE_SECONDS"))
+	if err != nil {
+		return err
+	}
+	producer, err := lab.producer(topic, nil)
+	if err != nil {
+		return err
+	}
+	consumer, err := lab.simple(topic, topic, rmq.SUB_ALL)
+	if err != nil {
+		return err
+	}
+	sent, done := &notes{}, make(chan struct{})
+	go func() {
+		defer close(done)
+		end := time.Now().Add(time.Duration(seconds) * time.Second)
+		for number := 0; time.Now().Before(end); number++ {
+			name := fmt.Sprintf("m%d", number)
+			if _, err := send(producer, message(topic, name)); err == nil {
+				sent.add(name)
+				lab.say("sent: %s", name)
+			}
+			time.Sleep(100 * time.Millisecond)
+		}
+	}()
+	received, last := map[string]bool{}, time.Now()
+	hear := func() {
+		for _, one := range receiveSome(consumer, 16) {
+			last = time.Now()
+			received[key(one)] = true
+			lab.say("received: %s", key(one))
+			consumer.Ack(context.Background(), one)
+		}
+	}
+	for sending := true; sending; {
+		hear()
+		select {
+		case <-done:
+			sending = false
+		default:
+		}
+	}
+	for deadline := time.Now().Add(3 * quiet); time.Now().Before(deadline); {
+		hear()
+		missing := slices.ContainsFunc(sent.all(), func(name string) bool { return !received[name] })
+		if !missing && time.Since(last) > quiet {
+			break
+		}
+	}
 	return nil
 }

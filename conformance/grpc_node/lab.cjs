@@ -7,6 +7,7 @@ const {
 const INVISIBLE_MS = 10_000;
 const AWAIT_MS = 5_000;
 const PATIENCE_MS = 90_000;
+const QUIET_MS = INVISIBLE_MS + AWAIT_MS; // what was not acknowledged comes again
 const SILENT = { debug() {}, info() {}, warn: console.error, error: console.error };
 
 const sleep = ms => new Promise(resolve => setTimeout(resolve, ms));
@@ -142,4 +143,4 @@ function shown(found) {
     + ` group=${found.messageGroup ?? ''} attempt=${found.deliveryAttempt} corrupted=${found.corrupted}`;
 }
 
-module.exports = { Lab, until, message, key, shown };
+module.exports = { Lab, QUIET_MS, until, receiveSome, message, key, shown, sleep };

@@ -2,7 +2,9 @@
 'use strict';
 const { FilterExpression } = require('rocketmq-client-nodejs');
 const { FilterType, TransactionResolution } = require('rocketmq-client-nodejs/proto/apache/rocketmq/v2/definition_pb');
-const { until, message, key, shown } = require('./lab.cjs');
+const {
+  QUIET_MS, until, receiveSome, message, key, shown, sleep,
+} = require('./lab.cjs');
 
 async function plain(lab) {
   const topic = lab.name(lab.scenario);
@@ -129,4 +131,44 @@ async function refused(lab) {
   await lab.sayFailure('a producer of no topic', () => lab.producer(lab.name('nowhere')));
 }
 
-module.exports = { plain, tls: plain, fifo, fifopush, delay, transaction, retry, change, filters, refused };
+// Sends and receives side by side, while somebody else ends the master: for CONFORMANCE_SECONDS, and until what was
+// acknowledged has come and nothing more comes, or its time is over: who reads the lines sees what is missing.
+async function failover(lab) {
+  const topic = lab.name(lab.scenario);
+  const producer = await lab.producer(topic);
+  const consumer = await lab.simple(topic, topic);
+  const sent = [];
+  const received = new Set();
+  const end = Date.now() + Number(process.env.CONFORMANCE_SECONDS) * 1_000;
+  let last = Date.now();
+  const sending = (async () => {
+    for (let number = 0; Date.now() < end; number++) {
+      try {
+        await producer.send(message(topic, `m${number}`));
+        sent.push(`m${number}`);
+        lab.say(`sent: m${number}`);
+      } catch (error) {
+        console.error(error);
+      }
+      await sleep(100);
+    }
+  })();
+  const hear = async () => {
+    for (const one of await receiveSome(consumer, 16)) {
+      last = Date.now();
+      received.add(key(one));
+      lab.say(`received: ${key(one)}`);
+      await consumer.ack(one).catch(console.error);
+    }
+  };
+  while (Date.now() < end) await hear();
+  await sending;
+  const deadline = Date.now() + 3 * QUIET_MS;
+  while (Date.now() < deadline && !(sent.every(name => received.has(name)) && Date.now() - last > QUIET_MS)) {
+    await hear();
+  }
+}
+
+module.exports = {
+  plain, tls: plain, fifo, fifopush, delay, transaction, retry, change, filters, refused, failover,
+};

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
+import os
+import threading
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any
 
 from rocketmq import FilterExpression, TransactionResolution
@@ -11,6 +15,7 @@ from rocketmq.grpc_protocol import FilterType
 
 from conformance.grpc_python.lab import (
     ATTEMPTS,
+    AWAIT_S,
     INVISIBLE_S,
     PATIENCE_S,
     GrpcLab,
@@ -248,6 +253,52 @@ def filters(lab: GrpcLab) -> None:
     lab.say("Sql", [key_of(one) for one in receive_all(consumers["Sql"], 1)])
 
 
+def fail_over(lab: GrpcLab) -> None:
+    """Send and receive side by side, while somebody else ends the master.
+
+    It takes ``CONFORMANCE_SECONDS``, and then until what was acknowledged has come and nothing more
+    comes, or its time is over: its lines say what is missing.
+    """
+    topic = lab.typed_topic("PyFailOver", "NORMAL")
+    consumer = lab.simple(lab.retrying_group("PyFailOver"), topic)
+    end_s = time.monotonic() + float(os.environ["CONFORMANCE_SECONDS"])
+    sent: set[str] = set()
+    received: set[str] = set()
+    last_s = time.monotonic()
+
+    def send() -> None:
+        producer = lab.sender(topic)  # of this thread, as its event loop is
+        for number in itertools.count():
+            if time.monotonic() > end_s:
+                return
+            with suppress(Exception):  # no master
+                producer.send(message(topic, f"m{number}"))
+                sent.add(f"m{number}")
+                lab.say("sent", f"m{number}")
+            time.sleep(0.1)
+
+    def hear() -> None:
+        nonlocal last_s
+        with suppress(Exception):  # no master
+            for one in receive_some(consumer):
+                last_s = time.monotonic()
+                received.add(key_of(one))
+                lab.say("received", key_of(one))
+                consumer.ack(one)
+
+    def all_came() -> bool:
+        hear()
+        return sent <= received and seconds_since(last_s) > INVISIBLE_S + AWAIT_S
+
+    sending = threading.Thread(target=send)
+    sending.start()
+    while sending.is_alive():
+        hear()
+    deadline_s = time.monotonic() + 3 * (INVISIBLE_S + AWAIT_S)
+    while time.monotonic() < deadline_s and not all_came():
+        pass
+
+
 SCENARIOS: Mapping[str, Callable[[GrpcLab], None]] = {
     # Those that wait longest come first.
     "pydead": dead,
@@ -260,4 +311,5 @@ SCENARIOS: Mapping[str, Callable[[GrpcLab], None]] = {
     "pyfilters": filters,
     "pyfifo": fifo,
     "pyplain": plain,
+    "pyfailover": fail_over,
 }

@@ -20,6 +20,8 @@ const INVISIBLE: Duration = Duration::from_secs(10);
 /// Of the call, too: a proxy waits for 5 s at least.
 const AWAIT: Duration = Duration::from_secs(7);
 const PATIENCE: Duration = Duration::from_secs(90);
+/// What was not acknowledged comes again.
+const QUIET: Duration = Duration::from_secs(15);
 
 /// One scenario's run.
 struct Lab {
@@ -257,6 +259,55 @@ async fn refused(lab: &Lab) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Sends and receives side by side, while somebody else ends the master: for CONFORMANCE_SECONDS, and until what was
+/// acknowledged has come and nothing more comes, or its time is over: who reads the lines sees what is missing.
+async fn fail_over(lab: &Lab) -> Result<(), Failure> {
+    let topic = lab.topic();
+    let end = Instant::now() + Duration::from_secs(std::env::var("CONFORMANCE_SECONDS")?.parse()?);
+    let producer = lab.producer(&topic, None).await?;
+    let consumer = lab.simple(&topic, &topic).await?;
+    let sending = async {
+        let mut sent = BTreeSet::new();
+        let mut number = 0;
+        while Instant::now() < end {
+            let name = format!("m{number}");
+            if producer.send(message(&topic, &name).build()?).await.is_ok() {
+                lab.say(format!("sent: {name}"));
+                sent.insert(name);
+            }
+            number += 1;
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        Ok::<_, Failure>(sent)
+    };
+    let received = Mutex::new(BTreeSet::new());
+    let last = Mutex::new(Instant::now());
+    let hear = || async {
+        // It is an error that there is no message.
+        let some = consumer.receive_with(&topic, &everything(), 16, INVISIBLE).await.unwrap_or_default();
+        for one in some {
+            *last.lock().unwrap() = Instant::now();
+            lab.say(format!("received: {}", key(&one)));
+            received.lock().unwrap().insert(key(&one));
+            let _ = consumer.ack(&one).await; // it comes again
+        }
+    };
+    let hearing = async {
+        while Instant::now() < end {
+            hear().await;
+        }
+    };
+    let (sent, ()) = tokio::join!(sending, hearing);
+    let sent = sent?;
+    let deadline = Instant::now() + 3 * QUIET;
+    while Instant::now() < deadline
+        && (!sent.is_subset(&received.lock().unwrap()) || last.lock().unwrap().elapsed() < QUIET)
+    {
+        hear().await;
+    }
+    Ok(())
+}
+
 async fn run<F: Future<Output = Result<(), Failure>>>(lab: &Lab, scenario: F) {
     match scenario.await {
         Ok(()) => lab.say("!end"),
@@ -279,6 +330,7 @@ async fn main() {
                     "transaction" => run(&lab, transaction(&lab)).await,
                     "filters" => run(&lab, filters(&lab)).await,
                     "refused" => run(&lab, refused(&lab)).await,
+                    "failover" => run(&lab, fail_over(&lab)).await,
                     other => lab.say(format!("!failed no scenario {other}")),
                 }
             })

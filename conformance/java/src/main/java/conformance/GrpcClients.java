@@ -6,10 +6,15 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.locks.LockSupport;
 import org.apache.rocketmq.client.apis.ClientConfiguration;
+import org.apache.rocketmq.client.apis.ClientException;
 import org.apache.rocketmq.client.apis.ClientServiceProvider;
 import org.apache.rocketmq.client.apis.consumer.ConsumeResult;
 import org.apache.rocketmq.client.apis.consumer.FilterExpression;
@@ -48,6 +53,7 @@ final class GrpcClients {
         scenarios.put("grpcfilters", GrpcClients::filters);
         scenarios.put("grpcunknown", GrpcClients::unknown);
         scenarios.put("grpctls", GrpcClients::tls);
+        scenarios.put("grpcfailover", GrpcClients::failOver);
     }
 
     private static ClientConfiguration configuration() {
@@ -275,6 +281,52 @@ final class GrpcClients {
         SimpleConsumer consumer = consumer(lab, configuration(true), group(lab, "GrpcTls", false), topic, everything);
         for (MessageView message : receive(consumer, 4)) {
             lab.say("received", told(message));
+        }
+    }
+
+    /**
+     * Sends and receives side by side, while somebody else ends the master: for {@code conformance.seconds}, and until
+     * what was acknowledged has come and nothing more comes, or its time is over: who reads the lines sees what is missing.
+     */
+    private static void failOver(Lab lab) throws Exception {
+        String topic = topic(lab, "GrpcFailOver", "NORMAL");
+        Producer producer = producer(lab, topic);
+        SimpleConsumer consumer = consumer(lab, group(lab, "GrpcFailOver", false), topic, "*");
+        long end = System.nanoTime() + Integer.getInteger("conformance.seconds") * 1_000_000_000L;
+        Set<String> sent = ConcurrentHashMap.newKeySet();
+        Set<String> received = new TreeSet<>();
+        long[] last = {System.nanoTime()};
+        Thread sending = new Thread(() -> {
+            for (int i = 0; System.nanoTime() < end; i++) {
+                try {
+                    producer.send(message(topic, "m" + i).build());
+                    sent.add("m" + i);
+                    lab.say("sent", "m" + i);
+                } catch (ClientException e) {
+                    e.printStackTrace(); // no master
+                }
+                LockSupport.parkNanos(100_000_000L);
+            }
+        });
+        sending.start();
+        Callable<Boolean> hear = () -> {
+            try {
+                for (MessageView message : consumer.receive(16, Duration.ofSeconds(10))) {
+                    last[0] = System.nanoTime();
+                    received.add(key(message));
+                    lab.say("received", key(message));
+                    consumer.ack(message);
+                }
+            } catch (ClientException e) {
+                e.printStackTrace(); // no master
+            }
+            return received.containsAll(sent) && System.nanoTime() - last[0] > 15_000_000_000L;
+        };
+        while (sending.isAlive()) {
+            hear.call();
+        }
+        for (long deadline = System.nanoTime() + 45_000_000_000L; System.nanoTime() < deadline && !hear.call(); ) {
+            continue;
         }
     }
 

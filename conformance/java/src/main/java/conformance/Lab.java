@@ -51,7 +51,7 @@ final class Lab {
         "ORIGIN_MESSAGE_ID", "TRAN_PREPARED_QUEUE_OFFSET", "__transactionId__", "CORRELATION_ID", "REPLY_TO_CLIENT", "ARRIVE_TIME",
         "PUSH_REPLY_TIME", "REPLY_MESSAGE_ARRIVE_TIME",
     };
-    private static final int PATIENCE_MS = 15_000;
+    private static final int PATIENCE_MS = Integer.getInteger("conformance.patience", 15_000);
     static final boolean FIVE = MQVersion.getVersionDesc(MQVersion.CURRENT_VERSION).startsWith("V5");
     private static final ExecutorService CLOSERS = Executors.newCachedThreadPool();
 
