@@ -126,6 +126,16 @@ def _happening(row: Any, by_seq: dict[int, Any]) -> PossibleCause | None:
             to_phy=fields.log_offset + fields.log_bytes,
             rank=1,
         )
+    if row.kind == "LogTruncated":
+        return _of(
+            row,
+            LOSS,
+            f"{row.node} cut {fields.end_offset - fields.phy_offset} bytes of its log from"
+            f" {fields.phy_offset} on{_as_slave(row, by_seq)}",
+            from_phy=fields.phy_offset,
+            to_phy=fields.end_offset,
+            rank=1,
+        )
     if row.kind == "FaultHit":
         return _hit(row)
     if row.kind == "NodeStopped" and fields.how in ("kill", "stop"):
@@ -170,6 +180,16 @@ def _because(row: Any, by_seq: dict[int, Any]) -> str:
             return f" by fault {row.fields.fault} {row.fields.what}"
         row = by_seq.get(row.cause)
     return ""
+
+
+def _as_slave(row: Any, by_seq: dict[int, Any]) -> str:
+    """Return the change of role that led a broker to cut its log."""
+    while row is not None and row.kind != "RoleChanged":
+        row = by_seq.get(row.cause)
+    if row is None:
+        return ""
+    became = "a slave" if row.fields.role == "SLAVE" else "the master"
+    return f", when it became {became} of epoch {row.fields.epoch}"
 
 
 def frame(spark: SparkSession, found: Iterable[PossibleCause]) -> DataFrame:

@@ -50,7 +50,8 @@ def placed(attempts: DataFrame, positions: DataFrame) -> DataFrame:
         )
     )
     in_queue = Window.partitionBy(*queue).orderBy(sf.col("queue_offset").desc())
-    behind = in_queue.rowsBetween(Window.unboundedPreceding, -1)
+    # By offset: after a loss, or with two masters, different records had one.
+    behind = in_queue.rangeBetween(Window.unboundedPreceding, -1)
     first = sf.when(sf.col("kind") == MESSAGE, sf.col("first_position"))
     overtaken = sf.coalesce(first > sf.col("behind_position"), sf.lit(False))
     return (

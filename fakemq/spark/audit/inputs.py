@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Sequence
-from typing import NamedTuple
+import re
+from collections.abc import Iterable, Sequence
+from typing import Final, NamedTuple
 
 from fakemq.config.log_folders import SEPARATOR
-from fakemq.errors import ConfigError
+from fakemq.errors import ConfigError, StoreError
+from fakemq.files.texts import DiskTextFile
+from fakemq.ha.autoswitch import epoch_file
+from fakemq.ha.autoswitch.epochs import EpochCache
+from fakemq.protocol.java import LONG_MAX
 from fakemq.store.stored_node import StoredNode, find_nodes, is_node, require_logs
+
+NUMBERED: Final = "^(.+)[-@]([0-9]+)$"
+"""A name with a number: ``broker-a-1``, or ``broker-a@1``, which controllers may make a master."""
 
 
 class RunNode(NamedTuple):
-    """One node's store; the master of a broker has the id 0."""
+    """One node's store."""
 
     name: str
     broker: str
@@ -21,20 +29,20 @@ class RunNode(NamedTuple):
     root: str
     log_folders: tuple[str, ...] = ()
     """Those of the commit log; none if it is below ``root``."""
+    is_master: bool = False
+    """Whether clients read this store: it has the id 0, or the newest epoch of a controller."""
+    cut_at: int = LONG_MAX
+    """Where its log ends once its master, which has a newer epoch, has it as a slave."""
 
     def stored(self) -> StoredNode:
         """Return the node's files."""
         return StoredNode(self.root, self.log_folders)
 
-    @property
-    def is_master(self) -> bool:
-        return self.broker_id == 0
-
 
 def split_name(name: str) -> tuple[str, int]:
-    """Return broker name and id of a node: ``broker-a-1`` is the first slave of ``broker-a``."""
-    broker, dash, number = name.rpartition("-")
-    return (broker, int(number)) if dash and broker and number.isdecimal() else (name, 0)
+    """Return broker and number of a node: ``broker-a-1`` is the first slave of ``broker-a``."""
+    found = re.match(NUMBERED, name, re.DOTALL)
+    return (found[1], int(found[2])) if found else (name, 0)
 
 
 def find_stores(specs: Sequence[str]) -> list[RunNode]:
@@ -52,7 +60,36 @@ def find_stores(specs: Sequence[str]) -> list[RunNode]:
                 f"{other.root} and {node.root} would both be {node.name}; say which is which"
                 f" as {node.broker}-0=DIR {node.broker}-1=DIR"
             )
-    return sorted(nodes)
+    return sorted(_with_masters(nodes))
+
+
+def _with_masters(nodes: Sequence[RunNode]) -> Iterable[RunNode]:
+    """Say of each node whether it is its broker's master, and what its master would cut.
+
+    If stores of a broker have epochs, it is the first of those with the newest one, whatever its
+    number: a master that was replaced while it was away does not have it.
+    """
+    epochs = {node: _epochs(node) for node in nodes}
+    for node in nodes:
+        of_broker = [one for one in nodes if one.broker == node.broker]
+        newest = max(epochs[one].last_epoch() for one in of_broker)
+        first = min(one for one in of_broker if epochs[one].last_epoch() == newest)
+        if not newest:
+            yield node._replace(is_master=node.broker_id == 0)
+        elif not len(epochs[node]):  # Java copies such a log whole, and so does fakemq
+            yield node
+        else:
+            common = epochs[first].consistent_point(epochs[node])
+            yield node._replace(is_master=node is first, cut_at=max(0, common))
+
+
+def _epochs(node: RunNode) -> EpochCache:
+    """Return the epochs of a store; none if no controller made a master of its broker."""
+    try:
+        found = epoch_file.read(DiskTextFile(os.path.join(node.root, epoch_file.NAME)))
+    except StoreError as error:
+        raise ConfigError(str(error)) from None
+    return EpochCache.of(found)
 
 
 def _nodes_of(spec: str) -> list[RunNode]:

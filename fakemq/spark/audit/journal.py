@@ -13,6 +13,7 @@ from pyspark.sql import functions as sf
 from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.topics import RETRY_PREFIX
 from fakemq.spark.audit import files
+from fakemq.spark.audit.inputs import NUMBERED
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -25,12 +26,14 @@ _LINE = """
         next_offset: long, `group`: string, peer: string, offset: long, how: string,
         client_id: string, kind: string, fault: int, what: string, `on`: string,
         log_offset: long, log_bytes: long, file: string,
-        cut_bytes: long, why: string, min_phy_offset: long>
+        cut_bytes: long, why: string, min_phy_offset: long,
+        end_offset: long, role: string, epoch: int>
 """
 _KINDS = (
     *("MessageChecked", "LogAppended", "RequestHandled", "Delivered", "OffsetCommitted"),
     *("FaultHit", "FaultPlaced", "NodeStopped", "NodeStarted", "UnsyncedLost", "StoreRepaired"),
     *("MemberChanged", "FilesExpired", "ClockMoved", "SnapshotRestored"),
+    *("RoleChanged", "LogTruncated"),
 )
 _STATUS = {
     ResponseCode.SUCCESS: "SEND_OK",
@@ -43,7 +46,7 @@ _STATUS = {
 
 def broker_of(node: str) -> Column:
     """Return the broker of a node, as `fakemq.spark.audit.inputs.split_name` does."""
-    return sf.regexp_replace(node, "-[0-9]+$", "")
+    return sf.regexp_replace(node, NUMBERED, "$1")
 
 
 class JournalTables:
@@ -119,11 +122,14 @@ class JournalTables:
         delivered = (
             self._of("Delivered", "topic", "queue_id", "offsets", "group", "peer")
             .select("*", sf.explode("offsets").alias("queue_offset"))
-            .drop("offsets", "cause", "node")
+            .drop("offsets", "cause")
         )
-        # A crash may have removed a record, and another record may be at its place since.
-        appended = self.appended().select(*place, "msg_id", sf.col("seq").alias("appended_seq"))
-        by_then = sf.when(sf.col("appended_seq") < sf.col("seq"), sf.col("appended_seq"))
+        # A crash may have removed a record, and another record may be at its place since. Of two
+        # masters at a time, each delivers what it has appended itself.
+        appended = self.appended().withColumnsRenamed({"seq": "appended_seq", "node": "its_node"})
+        appended = appended.select(*place, "msg_id", "appended_seq", "its_node")
+        order = sf.struct((sf.col("its_node") == sf.col("node")).alias("own"), "appended_seq")
+        by_then = sf.when(sf.col("appended_seq") < sf.col("seq"), order)
         newest = sf.max_by("msg_id", by_then).alias("msg_id")
         return (
             delivered.join(appended, place, "left")
@@ -145,6 +151,7 @@ class JournalTables:
             sf.col("kind").isin(
                 *("FaultHit", "NodeStopped", "NodeStarted", "UnsyncedLost", "StoreRepaired"),
                 *("MemberChanged", "FilesExpired", "SnapshotRestored"),
+                *("RoleChanged", "LogTruncated"),
             )
             | ((sf.col("kind") == "ClockMoved") & (sf.col("fields.how") == "reset"))
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as sf
@@ -24,11 +25,12 @@ ACK_COLUMNS = (
 )
 
 
-def readable(records: DataFrame, logs: DataFrame) -> DataFrame:
+def readable(records: DataFrame, logs: DataFrame, cuts: Mapping[str, int]) -> DataFrame:
     """Add ``readable`` to records: whether a consumer can read them, now or from a slave later.
 
     A record that only slaves have is not readable once their master's log has continued without
-    it. A record that a master deleted because of its age is not of this kind.
+    it. A record that a master deleted because of its age is not of this kind. Nor is one readable
+    that no node has before the place in ``cuts`` at which its master will cut its log.
     """
     masters = sf.broadcast(logs)
     ends = (
@@ -42,11 +44,16 @@ def readable(records: DataFrame, logs: DataFrame) -> DataFrame:
         sf.col("master").isNotNull()
         & ~sf.array_contains("nodes", sf.col("master"))
         & (sf.col("phy_offset") >= sf.col("log_begin"))
-        & (sf.col("phy_offset") < sf.col("log_end"))
+        & (sf.col("phy_offset") <= sf.col("log_end"))
     )
-    return joined.withColumn("readable", ~sf.coalesce(overwritten, sf.lit(False))).drop(
-        "master", "log_begin", "log_end"
-    )
+    gone = sf.coalesce(overwritten, sf.lit(False))
+    if cuts:
+        cut_at = sf.create_map(*(sf.lit(part) for pair in cuts.items() for part in pair))
+        gone |= ~sf.exists(
+            "nodes",
+            lambda node: sf.coalesce(sf.col("phy_offset") < cut_at[node], sf.lit(True)),
+        )
+    return joined.withColumn("readable", ~gone).drop("master", "log_begin", "log_end")
 
 
 def with_ends(records: DataFrame, delays: DataFrame) -> DataFrame:

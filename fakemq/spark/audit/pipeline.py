@@ -16,6 +16,7 @@ from fakemq.config.log_folders import SEPARATOR
 from fakemq.dump.check import FINDINGS_A_FILE
 from fakemq.dump.check_timers import check_timers
 from fakemq.errors import ConfigError
+from fakemq.protocol.java import LONG_MAX
 from fakemq.protocol.topics import TRANS_OP_HALF_TOPIC
 from fakemq.spark.audit import consumption, deliveries, files, messages, positions, records
 from fakemq.spark.audit.inputs import find_stores
@@ -124,7 +125,8 @@ def tables(
     journal = there.journal
     committed, delays, logs = positions.frames(spark, there.positions)
     raw = records.once_each(records.classified(there.stored))
-    stored = kept(messages.with_ends(messages.readable(raw, logs), delays))
+    cuts = {node.name: node.cut_at for node in there.nodes if node.cut_at < LONG_MAX}
+    stored = kept(messages.with_ends(messages.readable(raw, logs, cuts), delays))
     acks = kept(_acks(spark, there.ack_files, journal, stored))
     taken = kept(_taken(spark, there.delivery_files, journal, stored))
     committed = committed if journal is None else keep(_newest(committed, journal))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Window
 from pyspark.sql import functions as sf
 
+from fakemq.protocol.java import LONG_MAX
 from fakemq.spark.audit import messages as fates
 from fakemq.spark.audit.records import MESSAGE
 from fakemq.spark.audit.summary import Count, FaultSummary, LagPoint, MessageSummary, Store, Verdict
@@ -235,6 +236,11 @@ def notes(tables: RunTables, groups: Sequence[Row], nodes: Iterable[Row]) -> lis
     ]
     found += [
         f"{row.topic}: {_several(row.dead)} in %DLQ%{row.group}" for row in groups if row.dead
+    ]
+    found += [
+        f"{one.name}: its log from {one.cut_at} on is of an older epoch: its master will cut it off"
+        for one in tables.nodes
+        if one.cut_at < LONG_MAX
     ]
     masters = {one.name for one in tables.nodes if one.is_master}
     return found + [

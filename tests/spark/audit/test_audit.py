@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import re
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from fakemq.cluster import Cluster
 from fakemq.spark.audit import Summary, Verdict, audit, audited
 from fakemq.spark.audit.command import STEPS
 from fakemq.spark.audit.pipeline import AuditRequest
@@ -78,6 +81,51 @@ def test_torn_slave_lacks_only_its_lost_messages(spark: SparkSession, tmp_path: 
     assert of(summary, Verdict.LOST) == run.torn
     assert {one.msg_id for one in summary.messages} == run.torn
     assert all("hold broker-a-1" in one.cause for one in summary.messages)
+
+
+def test_truncated_messages_are_named_before_and_after_the_cut(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    store, journal, copy = tmp_path / "stores", tmp_path / "journal.jsonl", tmp_path / "before"
+    with Cluster(
+        slaves=2,
+        controllers=1,
+        clock="frozen",
+        topics={"orders": 1},
+        store=str(store),
+        journal=str(journal),
+    ) as mq:
+        producer = mq.producer()
+        producer.send("orders", b"tea", keys="copied")
+        mq.clock.advance("5s")
+        for slave in ("broker-a@2", "broker-a@3"):
+            mq.partition("broker-a@1", slave)
+        for number in range(3):
+            producer.send("orders", b"tea", keys=f"cut-{number}")
+        assert mq.failover("broker-a").name == "broker-a@2"
+        mq.clock.advance("30s")
+        producer.send("orders", b"tea", keys="after")
+        shutil.copytree(store, copy)
+        mq.heal()
+        mq.broker("broker-a@1").restart()
+        mq.clock.advance("30s")
+    acks = tmp_path / "acks.jsonl"
+    found = audit(spark, str(store), journal=str(journal))
+    summary = found.summary()
+    lost = {one.msg_id for one in summary.messages}
+    assert {one.keys for one in summary.messages} == {"cut-0", "cut-1", "cut-2"}
+    assert {one.verdict for one in summary.messages} == {Verdict.LOST}
+    (cause,) = {one.cause for one in summary.messages}
+    assert re.fullmatch(
+        r"broker-a@1 cut \d+ bytes of its log from \d+ on, when it became a slave of epoch 2", cause
+    )
+    # The stores alone say it while the old master is still away.
+    rows = ({"topic": "orders", "msg_id": msg_id, "broker": "broker-a"} for msg_id in lost)
+    acks.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    before = audit(spark, str(copy), acks=[str(acks)]).summary()
+    assert {one.msg_id for one in before.messages} == lost
+    assert {one.cause for one in before.messages} == {"is on broker-a@1 only"}
+    assert any(note.endswith("its master will cut it off") for note in before.notes)
 
 
 def test_damage_of_timer_files_is_named(spark: SparkSession, tmp_path: Path) -> None:

@@ -85,6 +85,10 @@ class AuditLab:
         row = (GROUP, "me", name, topic, broker, 0, offset, again, at_ms, result)
         self.deliveries.append(row)
 
+    def note(self, kind: str, seq: int, node: str, at_ms: int = 0, **fields: object) -> None:
+        entry = {"seq": seq, "at_ms": at_ms, "node": node, "kind": kind, "cause": None}
+        self.journal.append({**entry, "fields": fields})
+
     def messages(self, topic: str, names: Sequence[str], **more: Any) -> None:
         for offset, name in enumerate(names):
             self.store(topic, name, offset, **more)
@@ -97,12 +101,12 @@ class AuditLab:
 
         journal = folder / "journal.jsonl"
         journal.write_text("".join(json.dumps(one) + "\n" for one in self.journal))
-        names = ("a-0", "b-0", "c-0", "c-1")
+        names = ("a-0", "b-0", "c-0", "c-1", "d-0", "d-1")
         nodes = [RunNode(one, one[0], int(one[2]), str(folder / one)) for one in names]
         positions = Positions(
             [GroupPosition(*one) for one in self.positions],
             [DelayProgress("a", 2, 5)],
-            [LogBegin(one, f"{one}-0", 500 if one == "b" else 0) for one in "abc"],
+            [LogBegin(one, f"{one}-0", 500 if one == "b" else 0) for one in "abcd"],
             set(),
         )
         ddl = f"{pipeline.STORED}, value binary, broker string"
@@ -157,9 +161,8 @@ def delivered_again(world: AuditLab) -> None:
     for at_ms, (name, offset) in enumerate((("b0", 0), ("b1", 1), ("b2", 2), ("b2", 2))):
         world.deliver("set-back", name, offset, 10 * at_ms)
     for seq, (at_ms, offset) in enumerate(((22, 3), (25, 2)), 1):
-        fields = {"group": GROUP, "topic": "set-back", "queue_id": 0, "offset": offset}
-        entry = {"seq": seq, "at_ms": at_ms, "node": "a-0", "kind": "OffsetCommitted"}
-        world.journal.append({**entry, "cause": None, "fields": fields})
+        queue = {"group": GROUP, "topic": "set-back", "queue_id": 0}
+        world.note("OffsetCommitted", seq, "a-0", at_ms, **queue, offset=offset)
     world.cases["set-back"] = Case(
         {"b0": Verdict.DELIVERED, "b1": Verdict.DELIVERED, "b2": Verdict.DUPLICATED},
         f"the offset of {GROUP} in set-back a/0 went back from 3 to 2",
@@ -219,6 +222,15 @@ def brokers_and_nodes(world: AuditLab) -> None:
     world.cases["torn"] = Case(
         {"old": Verdict.LOST, "new": Verdict.PENDING, "ahead": Verdict.PENDING}, "is on c-1 only"
     )
+    journaled: dict[str, Any] = {"topic": "two-masters", "queue_id": 0}
+    for number, node in enumerate(("d-0", "d-1")):
+        name, phy_offset = f"m{number}", 400 + 100 * number
+        world.store("two-masters", name, 0, node=node, phy_offset=phy_offset)
+        place: dict[str, Any] = {"queue_offset": 0, "phy_offset": phy_offset, "msg_id": name}
+        world.note("LogAppended", 10 + number, node, **journaled, **place)
+        delivered: dict[str, Any] = {"offsets": [0], "group": "pair", "peer": "p"}
+        world.note("Delivered", 12 + number, node, **journaled, **delivered)
+    world.cases["two-masters"] = Case({"m0": Verdict.DELIVERED, "m1": Verdict.DELIVERED})
     world.messages("offsets", ("o0", "o1", "o2"))
     world.positions.append(("a", "offsets", 0, OTHER, 2))
     world.cases["offsets"] = Case(
