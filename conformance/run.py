@@ -91,7 +91,7 @@ class Run:
         self.config = target.config
         """What the brokers of this cluster are configured with."""
         self.addrs = {"namesrv": target.namesrv_addr}
-        self._masters = 1
+        self._masters = 1 + ("broker-b" in target.places)
         for place, addr in target.places.items():
             self._add_place(place, addr)
         if not target.places:

@@ -60,7 +60,7 @@ def until_routed(run: Run, topic: str, place: str) -> None:
         if answer.code:
             return False
         datas = json.loads(answer.body)["brokerDatas"]
-        return bool(datas) and datas[0]["brokerAddrs"].get("0") == run.addrs[place]
+        return any(one["brokerAddrs"].get("0") == run.addrs[place] for one in datas)
 
     run.wait(is_there, WITHIN_MS, f"{place} as master of {topic}")
     peer.close()

@@ -14,7 +14,7 @@ import fakemq
 from conformance.targets.accounts import RULES, needs_accounts
 from conformance.targets.java_cluster import SMALL_JVM, JavaCluster
 from conformance.targets.java_controllers import GROUP_OF_CONTROLLERS, JavaControllers
-from conformance.targets.java_group import java_group
+from conformance.targets.java_group import OTHER, has_another, java_group
 from conformance.targets.java_jars import NEWEST, REFERENCE
 from conformance.targets.java_proxy import java_proxy
 from conformance.targets.master_slave_pairs import Member, Node, pair
@@ -116,7 +116,7 @@ def fake_target(
         with _fake_controllers(config, controllers, replicas, reference) as target:
             yield target
         return
-    masters = 1 if slaves else MASTERS
+    masters = 1 if slaves and not has_another(config) else MASTERS
     acl = RULES if needs_accounts(config) else None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConfigWarning)  # a key that only later releases have
@@ -139,6 +139,8 @@ def fake_target(
                 **{name: cluster.broker(name).addr for name in names},
             }
             target.nodes["broker-a"] = Member(cluster.broker("broker-a-0"))
+            if has_another(config):
+                target.places[OTHER] = cluster.broker("broker-b-0").addr
         yield target
 
 

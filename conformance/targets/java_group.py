@@ -13,13 +13,22 @@ from conformance.targets.master_slave_pairs import SLAVE, broker_ids
 
 NAMESRV = {"supportActingMaster": "true", "notifyMinBrokerIdChanged": "true"}
 READY_S = 60.0
+OTHER = "broker-b"
+
+
+def has_another(config: Mapping[str, str]) -> bool:
+    """Return whether brokers of this config need another master besides their own."""
+    return config.get("enableRemoteEscape") == "true"
 
 
 @contextmanager
 def java_group(
     slaves: int, config: Mapping[str, str]
 ) -> Iterator[tuple[str, dict[str, JavaBroker]]]:
-    """The name server's address, and the brokers by name: ``broker-a``, ``broker-a-1``, …"""
+    """The name server's address, and the brokers by name: ``broker-a``, ``broker-a-1``, …
+
+    With enableRemoteEscape there is another master, ``broker-b``: what slaves send goes there.
+    """
     with (
         tempfile.TemporaryDirectory(prefix="rocketmq-") as folder,
         JavaCluster(masters=0, version=NEWEST, namesrv_config=NAMESRV) as real,
@@ -34,6 +43,11 @@ def java_group(
                     one.config |= {**SLAVE, "brokerId": str(number)}
                 brokers[name] = one
                 one.start()
+            if has_another(config):
+                other = JavaBroker(OTHER, Path(folder, OTHER), real.namesrv, SMALL_JVM, NEWEST)
+                other.config |= config
+                brokers[OTHER] = other
+                other.start()
             ids = list(range(1 + slaves))
             wait_until(lambda: broker_ids(real.namesrv.addr) == ids, READY_S)
             yield real.namesrv.addr, brokers

@@ -210,6 +210,8 @@ class Broker5(Broker):
         self.forbidden.clear()
         self.fingerprints.clear()
         self.routes.forget()
+        if self.escape is not None:
+            self.escape.forget()
 
     def follow_config(self) -> None:
         super().follow_config()

@@ -32,7 +32,9 @@ FOLLOWED_MS = 15_000
 class Lab(Replicated):
     """Two masters with a slave each; slaves may act for their masters."""
 
-    def __init__(self, *, escapes: bool = True, reads: bool = True, queues: int = 1) -> None:
+    def __init__(
+        self, *, escapes: bool = True, reads: bool = True, queues: int = 1, total: int = 1
+    ) -> None:
         super().__init__(
             reference="5.5.0",
             masters=2,
@@ -42,6 +44,7 @@ class Lab(Replicated):
                 "enableRemoteEscape": escapes,
                 "slaveReadEnable": reads,
                 "reviveQueueNum": queues,
+                "totalReplicas": total,
             },
         )
         self.other = self.core.broker("broker-b")
@@ -56,9 +59,8 @@ class Lab(Replicated):
         """Kill the master once its slave has everything; the slave acts for it."""
         self.core.advance(followed_ms)
         self.kill(self.master)
-        self.core.name_servers[0].tables.broker_addr_table["broker-a"].broker_addrs.pop(0, None)
-        self.acting.role.be_lowest(True)
         self.core.network.settle()
+        assert self.acting.role.acts_as_master
 
     def send(self, body: bytes, properties: str = "", **fields: str | int) -> None:  # type: ignore[override]
         text = f"UNIQ_KEY\x01{body.decode()}\x02{properties}"
@@ -75,6 +77,9 @@ class Lab(Replicated):
             for queue_id in range(8)
             for message in broker.store.messages_in_queue(topic, queue_id)
         ]
+
+    def bodies(self, broker: Broker, topic: str = TOPIC) -> list[bytes]:
+        return [message.body for message in self.stored(broker, topic)]
 
     def escapes(self) -> list[Escaped]:
         return list(self.core.journal.find(Escaped))
@@ -112,7 +117,7 @@ def test_timer_message_of_a_dead_master_arrives_at_the_other(lab: Lab) -> None:
     lab.send(b"second", f"TIMER_DELIVER_MS\x01{at_ms + 20_000}\x02")
     lab.lose_master()
     lab.core.advance(60_000)
-    assert [message.body for message in lab.stored(lab.other)] == [b"timed", b"second"]
+    assert lab.bodies(lab.other) == [b"timed", b"second"]
     assert "REAL_TOPIC" not in lab.stored(lab.other)[0].properties
     assert not lab.acting.timers._due
 
@@ -162,7 +167,7 @@ def test_acknowledgement_of_a_dead_master_goes_astray() -> None:
         assert ack(peer, popped, popped.messages[0]).code == 0
     lab.lose_master(followed_ms=5_000)
     lab.core.advance(60_000)
-    again = [message.body for message in lab.stored(lab.other, RETRY)]
+    again = lab.bodies(lab.other, RETRY)
     assert set(again) < set(bodies)
     assert 8 < len(again) < 16
 
@@ -189,7 +194,29 @@ def test_popped_message_waits_for_a_slave_that_may_be_read() -> None:
     assert not lab.stored(lab.other, RETRY)
     lab.acting.config.slave_read_enable = True
     lab.core.advance(40_000)
-    assert [message.body for message in lab.stored(lab.other, RETRY)] == [b"popped"]
+    assert lab.bodies(lab.other, RETRY) == [b"popped"]
+
+
+@pytest.mark.parametrize("total", [1, 2])
+def test_master_that_is_back_delivers_again_unless_it_takes_over(total: int) -> None:
+    lab = Lab(total=total)
+    lab.create_group()
+    lab.send(b"late", "DELAY\x014\x02")
+    lab.send(b"timed", f"TIMER_DELIVER_MS\x01{lab.core.clock.now_ms() + 30_000}\x02")
+    send_half(lab.peer(lab.master), "K", born_timestamp=lab.core.clock.now_ms())
+    lab.send(b"popped")
+    pop(lab.peer(lab.master))
+    lab.lose_master(followed_ms=5_000)
+    lab.core.advance(60_000)
+    assert sorted(lab.bodies(lab.other)) == [b"late", b"timed"]
+    lab.start(lab.master)
+    lab.core.advance(120_000)
+    assert not lab.acting.role.acts_as_master
+    again = [] if total == 2 else [b"timed", b"late"]
+    assert lab.bodies(lab.master) == lab.bodies(lab.acting) == [b"popped", *again]
+    assert lab.bodies(lab.master, RETRY) == [b"popped"][: len(again)]
+    assert sorted(lab.bodies(lab.other)) == [b"late", b"timed"]
+    assert lab.bodies(lab.other, RETRY) == [b"popped"]
 
 
 # -- failures ---------------------------------------------------------------------------------
@@ -207,7 +234,7 @@ def test_delayed_message_waits_for_another_master(lab: Lab) -> None:
     }
     lab.start(lab.other)
     lab.core.advance(60_000)
-    assert [message.body for message in lab.stored(lab.other)] == [b"late"]
+    assert lab.bodies(lab.other) == [b"late"]
 
 
 def test_delayed_message_waits_without_escape() -> None:
@@ -221,7 +248,7 @@ def test_delayed_message_waits_without_escape() -> None:
     assert not lab.stored(lab.other)
     lab.acting.config.enable_remote_escape = True
     lab.core.advance(11_000)
-    assert [message.body for message in lab.stored(lab.other)] == [b"late"]
+    assert lab.bodies(lab.other) == [b"late"]
 
 
 def test_message_whose_answer_is_late_comes_twice(lab: Lab) -> None:
@@ -342,9 +369,9 @@ def test_message_popped_at_an_acting_master_is_revived_at_the_other(lab: Lab) ->
     assert ack(peer, popped, one).code == 0
     assert change(peer, popped, two, 60_000).code == 0
     lab.core.advance(20_000)
-    assert [message.body for message in lab.stored(lab.other, RETRY)] == [b"three"]
+    assert lab.bodies(lab.other, RETRY) == [b"three"]
     lab.core.advance(60_000)
-    assert [message.body for message in lab.stored(lab.other, RETRY)] == [b"three", b"two"]
+    assert lab.bodies(lab.other, RETRY) == [b"three", b"two"]
 
 
 def test_acknowledgement_after_the_loss_comes_too_late(lab: Lab) -> None:
@@ -354,7 +381,7 @@ def test_acknowledgement_after_the_loss_comes_too_late(lab: Lab) -> None:
     lab.lose_master(followed_ms=5_000)
     assert ack(lab.peer(lab.acting), popped, popped.messages[0]).code == 0
     lab.core.advance(10_000)
-    assert [message.body for message in lab.stored(lab.other, RETRY)] == [b"popped"]
+    assert lab.bodies(lab.other, RETRY) == [b"popped"]
 
 
 def test_checkpoint_waits_at_an_acting_master_for_another(lab: Lab) -> None:
@@ -367,4 +394,4 @@ def test_checkpoint_waits_at_an_acting_master_for_another(lab: Lab) -> None:
     lab.core.advance(30_000)
     lab.start(lab.other)
     lab.core.advance(40_000)
-    assert [message.body for message in lab.stored(lab.other, RETRY)] == [b"popped"]
+    assert lab.bodies(lab.other, RETRY) == [b"popped"]
