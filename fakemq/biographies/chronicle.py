@@ -56,6 +56,7 @@ from fakemq.events.core import (
     TransactionDiscarded,
     TransactionEnded,
 )
+from fakemq.events.escape import Escaped
 from fakemq.events.faults import AnswerWithheld, FaultHit
 from fakemq.events.filters import PassedOver, TagCollided
 from fakemq.events.grpc import HandleRenewed, OrphanAsked, RpcReceived
@@ -193,6 +194,7 @@ class Chronicle:
             RoleChanged: lambda entry: self.roles.changed(entry),
             RequestReceived: self._received,
             RouteRefused: self._route_refused,
+            Escaped: self._escaped,
             Revived: self._revived,
             RpcReceived: self._rpc_received,
             Scheduled: self._scheduled,
@@ -541,11 +543,20 @@ class Chronicle:
         assert isinstance(
             event, ScheduledDelivered | SentBack | Revived | TimerDelivered | TimerRolled
         )
-        self._link(
-            self._record(event, event.from_phy_offset),
-            self._record(event, event.phy_offset),
-            entry,
+        # Of a message of another broker, a revival knows the id alone.
+        source = (
+            self._record(event, event.from_phy_offset)
+            if event.from_phy_offset >= 0
+            else self._first_of.get(event.msg_id)
         )
+        self._link(source, self._record(event, event.phy_offset), entry)
+
+    def _escaped(self, entry: Entry) -> None:
+        event = entry.event
+        assert isinstance(event, Escaped)
+        if event.phy_offset >= 0:
+            target = event.broker_name, event.phy_offset
+            self._link(self._first_of.get(event.msg_id), target, entry)
 
     def _dead_lettered(self, entry: Entry) -> None:
         event = entry.event

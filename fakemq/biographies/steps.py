@@ -154,6 +154,19 @@ class DelayEnded(Step, frozen=True, kw_only=True, gc=False):
         return f"delay over, in {self.topic} {self.node}/{self.queue_id}@{self.offset}"
 
 
+class HandedOver(Step, frozen=True, kw_only=True, gc=False):
+    """A slave that acts for its master has sent the message to another master."""
+
+    topic: str
+    broker_name: str
+    queue_id: int
+    offset: int
+
+    def text(self) -> str:
+        place = f"{self.broker_name}/{self.queue_id}@{self.offset}"
+        return f"sent on by {self.node} for its master, in {self.topic} {place}"
+
+
 class Discarded(Step, frozen=True, kw_only=True, gc=False):
     """The broker discarded the message: a half message that was delayed, or never decided."""
 

@@ -212,6 +212,8 @@ class Walk:
         match event:
             case events.ScheduledDelivered(queue_offset=offset):
                 self._add(steps.DelayEnded, entry, why, offset=offset)
+            case events.Escaped(queue_offset=offset):
+                self._add(steps.HandedOver, entry, why, offset=offset)
             case events.SentBack():
                 self._add(steps.SentBack, entry, why, due_at_ms=self._due_at_ms(target))
             case events.DeadLettered(from_phy_offset=source):

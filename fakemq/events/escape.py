@@ -12,6 +12,10 @@ class Escaped(Event, frozen=True, kw_only=True, gc=False):
     broker_name: str
     """To which it was sent; empty if there was no other."""
     queue_id: int
+    queue_offset: int
+    """Its offset there; -1 without PUT_OK."""
+    phy_offset: int
+    """Where it is in the other broker's log; -1 without PUT_OK."""
     msg_id: str
     status: str
     """PUT_OK, or why the put failed: it may be there in spite of that."""

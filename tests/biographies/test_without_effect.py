@@ -279,6 +279,7 @@ RUNS: dict[type[steps.Step], Callable[[Run], Iterable[Biography]]] = {
     steps.Dispatched: waiting_delay,
     steps.Delayed: delay_of_level_0,
     steps.DelayEnded: waiting_delay,
+    steps.HandedOver: waiting_delay,
     steps.Discarded: open_half,
     steps.Delivered: withheld_answer,
     steps.Popped: pop_with_another_filter,

@@ -57,7 +57,7 @@ PUBLIC = {
     """,
     "fakemq.biographies.steps": """
         Acknowledged Checked CommitIgnored Committed CutOff DeadLettered DelayEnded Delayed
-        Delivered Discarded Dispatched Dropped Forgotten HalfStored InvisibleTimeChanged
+        Delivered Discarded Dispatched Dropped Forgotten HalfStored HandedOver InvisibleTimeChanged
         NotReplicated OrderLost PassedOver PopAcknowledged Popped Recalled Replaced Replicated
         Revived RolledBack SentBack SetBack Step Stored TimerEnded TimerRolled TimerSet Withheld
         lacks_tag ordinal

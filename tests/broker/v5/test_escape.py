@@ -1,11 +1,15 @@
 """A slave that acts for its master writes to the other master: two groups with a slave each."""
 
+# Over 400 lines: one lab of two groups serves all.
+
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 import pytest
 
+import fakemq
+from fakemq.biographies.steps import HandedOver
 from fakemq.broker.broker import Broker
 from fakemq.broker.v5.broker import Broker5
 from fakemq.broker.v5.escape import bridge as bridges
@@ -395,3 +399,24 @@ def test_checkpoint_waits_at_an_acting_master_for_another(lab: Lab) -> None:
     lab.start(lab.other)
     lab.core.advance(40_000)
     assert lab.bodies(lab.other, RETRY) == [b"popped"]
+
+
+def test_biography_follows_a_message_to_the_other_master() -> None:
+    config = {"enableSlaveActingMaster": True, "enableRemoteEscape": True, "slaveReadEnable": True}
+    with fakemq.Cluster(
+        reference="5.5.0", masters=2, slaves=1, clock="frozen", topics={TOPIC: 1}, config=config
+    ) as mq:
+        producer = mq.producer()
+        for body in (b"tea", b"milk"):  # one to each master
+            producer.send(TOPIC, body, delay_level=3)
+        mq.clock.advance("1s")
+        mq.broker("broker-a").kill()
+        mq.clock.advance("10s")
+        (event,) = mq.journal.find(Escaped)
+        lives = {message.msg_id: message.biography for message in mq.messages(TOPIC)}
+    life = lives[event.msg_id]
+    assert [type(step).__name__ for step in life[:3]] == ["Stored", "Delayed", "Replicated"]
+    (step,) = life.of(HandedOver)
+    assert step.text() == (
+        f"sent on by broker-a-1 for its master, in {TOPIC} broker-b/0@{event.queue_offset}"
+    )

@@ -27,8 +27,10 @@ from fakemq.later import Later, drive
 from fakemq.protocol.bodies.queue import MessageQueue
 from fakemq.protocol.codes import RequestCode, ResponseCode, response_name
 from fakemq.protocol.command import RemotingCommand
-from fakemq.protocol.headers.send import SendMessageRequestHeaderV2
+from fakemq.protocol.errors import ProtocolError
+from fakemq.protocol.headers.send import SendMessageRequestHeaderV2, SendMessageResponseHeader
 from fakemq.protocol.java import java_string_hash
+from fakemq.protocol.message_id import decode_offset_id
 from fakemq.protocol.properties import (
     PRODUCER_GROUP,
     REAL_QUEUE_ID,
@@ -66,6 +68,7 @@ MOST_MESSAGES: Final = 1_000
 """The most puts that wait for an answer; a further one fails at once."""
 MOST_BYTES: Final = 64 * 1024 * 1024
 """The most bytes of their bodies."""
+NO_PLACE: Final = (-1, -1)
 MOST_ROUTES: Final = 1_000
 """The most topics whose route is known; the one that was asked for first is forgotten."""
 _STATUSES: Final[dict[int, PutMessageStatus]] = {
@@ -151,15 +154,18 @@ class EscapeBridge:
         try:
             if message.topic == TRANS_HALF_TOPIC:
                 _make_prepared(message)
-            queue, result = yield from self._send(message, choose)
+            queue, result, answer = yield from self._send(message, choose)
         finally:
             waiting.pop(number)
+        queue_offset, phy_offset = _place(answer) if result.ok else NO_PLACE
         self._node.journal.add(
             Escaped(
                 node=self._node.name,
                 topic=message.topic,
                 broker_name=queue.broker_name or "",
                 queue_id=queue.queue_id,
+                queue_offset=queue_offset,
+                phy_offset=phy_offset,
                 msg_id=message.properties.get(UNIQ_CLIENT_MESSAGE_ID_KEYIDX, ""),
                 status=result.why,
             )
@@ -170,29 +176,30 @@ class EscapeBridge:
 
     def _send(
         self, message: InnerMessage, choose: Choice
-    ) -> Waits[tuple[MessageQueue, PutMessageResult]]:
-        """Return the chosen queue, and what its broker has answered."""
+    ) -> Waits[tuple[MessageQueue, PutMessageResult, RemotingCommand | None]]:
+        """Return the chosen queue, how the put ended, and what its broker has answered."""
         nowhere = MessageQueue(topic=message.topic, broker_name="", queue_id=message.queue_id)
         route = yield from self._find(message.topic)
         if route is None or not route.publish_queues:
-            return nowhere, _failed(f"no master has the topic {message.topic!r}")
+            return nowhere, _failed(f"no master has the topic {message.topic!r}"), None
         queue = choose(message, route.publish_queues)
         if queue.broker_name == self._config.broker_name and choose == self._next_of_another:
-            return nowhere, _failed(f"no other master has the topic {message.topic!r}")
+            return nowhere, _failed(f"no other master has the topic {message.topic!r}"), None
         addr = self._known.master_addr(queue.broker_name)
         if addr is None:
-            return queue, _failed(f"the address of the master {queue.broker_name} is unknown")
+            why = f"the address of the master {queue.broker_name} is unknown"
+            return queue, _failed(why), None
         answer: Later[RemotingCommand | None] = Later()
         command = self._command(message, queue.queue_id)
         self._outbound().invoke(addr, command, SEND_TIMEOUT_MS, answer.resolve)
         response = yield answer
         if response is None:
-            return queue, _failed(f"no answer of {addr}")
+            return queue, _failed(f"no answer of {addr}"), None
         status = _STATUSES.get(response.code)
         if status is None:
             text = f"{addr} answered {response_name(response.code)}: {response.remark or ''}"
-            return queue, _failed(shortened(text))
-        return queue, put_ended(status)
+            return queue, _failed(shortened(text)), response
+        return queue, put_ended(status), response
 
     def _command(self, message: InnerMessage, queue_id: int) -> RemotingCommand:
         """Return the request that sends a message to a queue; its sender waits for no disk.
@@ -274,6 +281,17 @@ def _make_prepared(half: InnerMessage) -> None:
     properties.pop(TRANSACTION_PREPARED_QUEUE_OFFSET, None)
     properties.pop(REAL_QUEUE_ID, None)
     half.sys_flag |= MessageSysFlag.TRANSACTION_PREPARED_TYPE
+
+
+def _place(answer: RemotingCommand | None) -> tuple[int, int]:
+    """Return queue offset and place in the log that an answer names; `NO_PLACE` if none."""
+    if answer is None:
+        return NO_PLACE
+    try:
+        header = SendMessageResponseHeader.decode(answer.ext_fields)
+        return header.queue_offset, decode_offset_id(header.msg_id).physical_offset
+    except (ProtocolError, ValueError):
+        return NO_PLACE
 
 
 def _failed(why: str) -> PutMessageResult:
