@@ -148,6 +148,7 @@ def _draw_replicas(draw: random.Random, cluster: ClusterPlan, controllers: int) 
             all_ack_in_sync_state_set=draw.random() < 0.8,
             min_in_sync_replicas=draw.choice((1, 1, 2)),
             in_sync_replicas=draw.choice((1, 2)),
+            broker_heartbeat_interval=draw.choice((1_000, 3_000)),
         ),
     )
 
@@ -156,7 +157,7 @@ def _draw_producers(
     draw: random.Random, cluster: ClusterPlan, topics: Mapping[str, str]
 ) -> tuple[ProducerPlan, ...]:
     # More are under way when a master goes.
-    shortest_ms, longest_ms = (5_000, 12_000) if cluster.replicas is None else (1_000, 5_000)
+    shortest_ms, longest_ms = (5_000, 12_000) if cluster.replicas is None else (2_000, 6_000)
     queues = tuple(
         (name, queue_id) for name in cluster.broker_names for queue_id in range(TOPICS["payments"])
     )

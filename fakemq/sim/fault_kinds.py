@@ -36,6 +36,7 @@ from fakemq.sim.plan import FRONT
 if TYPE_CHECKING:
     import random
 
+    from fakemq.broker.broker import Broker
     from fakemq.sim.plan import Plan, PlannedFault
     from fakemq.sim.simulation import Simulation
 
@@ -251,7 +252,11 @@ def disks_without_old_files(plan: Plan) -> Sequence[str]:
 
 def hold_slave(sim: Simulation, fault: PlannedFault) -> None:
     """Stop the slave's appends; it resumes when the fault ends."""
-    slave = sim.core.brokers[fault.target]
+    hold(sim, fault, sim.core.brokers[fault.target])
+
+
+def hold(sim: Simulation, fault: PlannedFault, slave: Broker) -> None:
+    """Stop the appends of a slave until a fault ends."""
 
     def resume() -> None:
         client = None if slave.ha is None else slave.ha.client
@@ -307,4 +312,5 @@ def _place(
     on_end: Callable[[], None] = lambda: None,
 ) -> None:
     what = f"{fault.name} of {fault.target}"
-    sim.placed[fault] = [sim.core.faults.place(point, action, what, scope, when, on_end=on_end)]
+    active = sim.core.faults.place(point, action, what, scope, when, on_end=on_end)
+    sim.placed.setdefault(fault, []).append(active)

@@ -41,15 +41,18 @@ from fakemq.sim.replica_faults import (
     broker_of,
     controllers,
     depose,
+    groups,
     isolable,
     isolate,
     isolate_controller,
     kill_controller,
+    lose_join,
     masters,
     pause_controller,
     resume_controller,
     skew_controller,
     start_controller,
+    start_lost,
     unskew_controller,
 )
 
@@ -90,10 +93,6 @@ def _nothing(sim: Simulation, fault: PlannedFault) -> None:
 
 def _nodes(plan: Plan) -> Sequence[str]:
     return plan.cluster.nodes
-
-
-def _nodes_and_masters(plan: Plan) -> Sequence[str]:
-    return (*plan.cluster.nodes, *masters(plan))
 
 
 def _disks(plan: Plan) -> Sequence[str]:
@@ -266,6 +265,11 @@ def _remove(sim: Simulation, fault: PlannedFault) -> None:
         part.remove()
 
 
+def _end_of_join(sim: Simulation, fault: PlannedFault) -> None:
+    _remove(sim, fault)
+    start_lost(sim, fault)
+
+
 def _skews(draw: random.Random) -> int:
     return draw.choice((-1, 1)) * draw.choice((700, 5_000, 20_000, 60_000))
 
@@ -279,13 +283,13 @@ def _flush_ms(draw: random.Random) -> int:
 
 
 FAULTS: dict[str, FaultRow] = {
-    "kill": FaultRow(_nodes_and_masters, _kill, _start, 90_000),
+    "kill": FaultRow(_nodes, _kill, _start, 90_000),
     "crash": FaultRow(_disks, _crash, _start, weight=12, loses_machine=True),
-    "stop": FaultRow(_nodes_and_masters, _stop, _start),
+    "stop": FaultRow(_nodes, _stop, _start),
     "kill_after_revive": FaultRow(
         _masters_that_revive, _kill_after_revive, _start_if_killed, 90_000, weight=4
     ),
-    "pause": FaultRow(_nodes_and_masters, _pause, _resume),
+    "pause": FaultRow(_nodes, _pause, _resume),
     "silence": FaultRow(_nodes, _silence, _remove, 150_000),
     "lose_machine": FaultRow(
         _masters_that_slaves_outlive,
@@ -303,11 +307,18 @@ FAULTS: dict[str, FaultRow] = {
     "kill_front": FaultRow(_front, _kill_front, _start_front, 90_000, weight=10),
     "stop_front": FaultRow(_front, _stop_front, _start_front, weight=6),
     "pause_front": FaultRow(_front, _pause_front, _resume_front, weight=6),
+    "kill_master": FaultRow(masters, _kill, _start, 90_000, weight=16),
+    "pause_master": FaultRow(masters, _pause, _resume, weight=6),
     "isolate": FaultRow(
         isolable, isolate, _remove, 60_000, lambda draw: draw.choice(WAYS), weight=40
     ),
     "kill_controller": FaultRow(controllers, kill_controller, start_controller, 90_000, weight=8),
     "pause_controller": FaultRow(controllers, pause_controller, resume_controller, weight=4),
+    "lose_join": FaultRow(
+        *(groups, lose_join, _end_of_join, 60_000),
+        lambda draw: draw.choice((0, 300, 1_500)),
+        weight=16,
+    ),
     "depose": FaultRow(_leader, depose, _nothing, 0, weight=4),
     "isolate_controller": FaultRow(controllers, isolate_controller, _remove, weight=6),
     "skew_controller": FaultRow(

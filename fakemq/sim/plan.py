@@ -47,6 +47,7 @@ class ReplicasPlan(msgspec.Struct, frozen=True, kw_only=True):
     all_ack_in_sync_state_set: bool
     min_in_sync_replicas: int
     in_sync_replicas: int
+    broker_heartbeat_interval: int
 
     @property
     def nodes(self) -> tuple[str, ...]:

@@ -157,7 +157,8 @@ def _keys(replicas: ReplicasPlan) -> str:
         f"{replicas.controllers}, controllerType={replicas.controller_type},"
         f" allAckInSyncStateSet={str(replicas.all_ack_in_sync_state_set).lower()},"
         f" minInSyncReplicas={replicas.min_in_sync_replicas},"
-        f" inSyncReplicas={replicas.in_sync_replicas}"
+        f" inSyncReplicas={replicas.in_sync_replicas},"
+        f" brokerHeartbeatInterval={replicas.broker_heartbeat_interval}"
     )
 
 

@@ -4,21 +4,31 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fakemq.core.replicas import group_of
+from fakemq.dispatch.faults import Drop
 from fakemq.dispatch.node import NodeState
-from fakemq.faults.points import PARTITION
+from fakemq.events.controller import SyncStateSetChanged
+from fakemq.faults.plan import ALWAYS, Scope
+from fakemq.faults.points import BEFORE_REPLY, PARTITION
 from fakemq.net.faults.scopes import OTHERS, LinkScope
-from fakemq.sim.fault_kinds import place_link
+from fakemq.protocol.v5.codes import RequestCode5
+from fakemq.sim.fault_kinds import hold, place_link
+from fakemq.sim.replica_watch import own_id_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from fakemq.broker.broker import Broker
     from fakemq.controller.controller import Controller
+    from fakemq.journal.entries import Entry
     from fakemq.sim.plan import Plan, PlannedFault
     from fakemq.sim.simulation import Simulation
 
+ALTER_SET = RequestCode5.CONTROLLER_ALTER_SYNC_STATE_SET
 MASTER_OF = "master of "
 """Begins the name of a target: the broker that is the master of a group when the fault begins."""
+LEAVE_MS = 1_000
+"""How long a slave is away before `lose_join` lets it join again: it has left the set by then."""
 LEADER = "leader of controllers"
 """The target that is whichever controller leads then."""
 ALONE, BESIDE_CLIENTS, WITH_CLIENTS, WITH_NAME_SERVERS, WITH_LEADER = WAYS = range(5)
@@ -26,17 +36,22 @@ ALONE, BESIDE_CLIENTS, WITH_CLIENTS, WITH_NAME_SERVERS, WITH_LEADER = WAYS = ran
 servers and clients reach both; as the second, and the leader of the controllers is beside it."""
 
 
-def masters(plan: Plan) -> Sequence[str]:
-    """Return the targets that are masters, under controllers as often as all nodes together."""
-    cluster = plan.cluster
-    if cluster.replicas is None:
-        return ()
-    return [f"{MASTER_OF}{name}" for name in cluster.broker_names] * (cluster.slaves + 1)
+def masters(plan: Plan) -> list[str]:
+    """Return the targets that are whichever broker is the master of a group then."""
+    return [f"{MASTER_OF}{name}" for name in groups(plan)]
 
 
 def isolable(plan: Plan) -> Sequence[str]:
     """Return the nodes that may be cut off from the others of their group."""
-    return () if plan.cluster.replicas is None else [*plan.cluster.nodes, *masters(plan)]
+    cluster = plan.cluster
+    if cluster.replicas is None:
+        return ()
+    return [*cluster.nodes, *masters(plan) * (cluster.slaves + 1)]
+
+
+def groups(plan: Plan) -> Sequence[str]:
+    """Return the names of groups of replicas."""
+    return () if plan.cluster.replicas is None else plan.cluster.broker_names
 
 
 def controllers(plan: Plan) -> Sequence[str]:
@@ -49,8 +64,6 @@ def broker_of(sim: Simulation, fault: PlannedFault) -> Broker:
     """Return the broker that is a fault's target; the choice of a master lasts."""
     name = sim.chosen.get(fault, fault.target)
     if name.startswith(MASTER_OF):
-        from fakemq.core.replicas import group_of  # few clusters have controllers
-
         group = group_of(sim.core.brokers, name.removeprefix(MASTER_OF))
         name = sim.chosen[fault] = group.master or group.replicas[0]
     return sim.core.brokers[name]
@@ -91,6 +104,51 @@ def skew_controller(sim: Simulation, fault: PlannedFault) -> None:
 
 def unskew_controller(sim: Simulation, fault: PlannedFault) -> None:
     controller_of(sim, fault).clock.skew_ms -= fault.amount
+
+
+def lose_join(sim: Simulation, fault: PlannedFault) -> None:
+    """Let a slave join the set, lose the answer that says so, and end one of the two brokers.
+
+    The slave is started anew, so that it joins. Then it appends nothing more, and its master is
+    killed after the fault's amount; if that is 0, the slave is killed at once.
+    """
+    core, until_ms = sim.core, sim.core.clock.elapsed_ms() + fault.for_ms
+    group = group_of(core.brokers, fault.target)
+    slave = core.brokers[next(one for one in group.replicas if one != group.master)]
+    sim.placed[fault] = []
+    slave.kill()
+
+    def start() -> None:
+        if fault in sim.placed:  # it has not ended yet
+            what, scope = f"{fault.name} of {slave.name}", Scope(code=ALTER_SET)
+            lost = core.faults.place(BEFORE_REPLY, Drop(), what, scope, ALWAYS)
+            sim.placed[fault].append(lost)
+        if not slave.state.is_up:
+            core.start_broker(slave)
+
+    sim.after(LEAVE_MS, start)
+
+    def changed(entry: Entry) -> None:
+        change = entry.event
+        assert isinstance(change, SyncStateSetChanged)
+        joined = {*change.sync_state_set} - {*change.last_set}
+        is_slave = change.broker_name == fault.target and own_id_of(slave) in joined
+        if not is_slave or fault in sim.chosen or core.clock.elapsed_ms() >= until_ms:
+            return
+        sim.chosen[fault] = slave.name
+        master = group_of(core.brokers, fault.target).master
+        if fault.amount and master is not None:
+            sim.chosen[fault] = master
+            hold(sim, fault, slave)
+        sim.after(fault.amount, core.brokers[sim.chosen[fault]].kill)
+
+    core.journal.listen(changed, SyncStateSetChanged)
+
+
+def start_lost(sim: Simulation, fault: PlannedFault) -> None:
+    """Start the broker that `lose_join` has ended, if a slave joined at all."""
+    if fault in sim.chosen and not (broker := broker_of(sim, fault)).state.is_up:
+        sim.core.start_broker(broker)
 
 
 def depose(sim: Simulation, fault: PlannedFault) -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fakemq.broker.v5.broker import Broker5
 from fakemq.dispatch.node import NodeState
 from fakemq.events.controller import MasterElected, SyncStateSetChanged
-from fakemq.events.core import LogAppended, NodeStopped, RequestHandled, RoleChanged
+from fakemq.events.core import LogAppended, NodeStopped, RoleChanged
 from fakemq.events.replication import (
     EpochBegun,
     InSyncSetProposed,
@@ -14,12 +15,14 @@ from fakemq.events.replication import (
     ReplicationWaited,
 )
 from fakemq.ha.autoswitch.service import AutoSwitchHAService
-from fakemq.protocol.codes import RequestCode
+from fakemq.protocol.java import LONG_MAX
+from fakemq.protocol.message import decode_record
+from fakemq.protocol.properties import UNIQ_CLIENT_MESSAGE_ID_KEYIDX
 from fakemq.sim.events import Consumed, Sent
 from fakemq.sim.history import Violation
 from fakemq.sim.invariants.acknowledged import SEND_OK, Promises
 from fakemq.sim.invariants.equal_logs import ReplicaCopy, unequal
-from fakemq.sim.invariants.given import Given, unconfirmed
+from fakemq.sim.invariants.given import Given, beyond, unconfirmed
 from fakemq.sim.invariants.holes import Holes
 from fakemq.sim.invariants.routes import MasterRoutes
 
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from fakemq.broker.broker import Broker
+    from fakemq.controller.state import SyncStateInfo
     from fakemq.core.cluster import ClusterCore
     from fakemq.journal.entries import Entry
     from fakemq.sim.plan import Plan
@@ -41,18 +45,22 @@ class ReplicaWatch:
         self.found: list[Violation] = []
         self.holes = Holes()
         """What masters acknowledged without a replica that could be elected."""
+        self.early = Holes()
+        """What consumers could read of masters that were alone and proposed another replica."""
         self.acknowledged = Promises(self.is_excused)
         self.given = Given()
         self._routes = MasterRoutes()
         self._readable: dict[str, tuple[int, int]] = {}
         """Node → epoch of its mastership, and up to where consumers could read its log."""
         self._fallen: set[str] = set()
+        self._ends: dict[str, int] = {}
+        """Node → where its log ended when it was killed; `LONG_MAX` for one that was stopped, whose
+        files were closed before."""
         journal = core.journal
         journal.listen(self._sent, Sent)
         journal.listen(self._consumed, Consumed)
         journal.listen(self._appended, LogAppended)
         journal.listen(self._waited, ReplicationWaited)
-        journal.listen(self._registered, RequestHandled)
         journal.listen(self._begun, EpochBegun)
         journal.listen(self._changed, InSyncSetProposed, InSyncSetTaken, RoleChanged, NodeStopped)
         journal.listen(self._decided, MasterElected, SyncStateSetChanged)
@@ -71,6 +79,11 @@ class ReplicaWatch:
         """Return whether a record that ``node`` stored at an offset may be lost, as in RocketMQ."""
         return not self._plan.strong and node is not None and self.holes.has(node, phy_offset)
 
+    def is_read_early(self, node: str, phy_offset: int) -> bool:
+        """Return whether consumers may have read a record of ``node`` too early, as in RocketMQ."""
+        early = not self._plan.strong and self.early.has(node, phy_offset)
+        return early or self.is_excused(node, phy_offset)
+
     # -- events ---------------------------------------------------------------------------------
 
     def _sent(self, entry: Entry) -> None:
@@ -87,14 +100,19 @@ class ReplicaWatch:
         appended = entry.event
         assert isinstance(appended, LogAppended)
         self.acknowledged.stored(appended)
-        self.holes.stored(appended.node, appended.phy_offset + appended.size_bytes)
+        end = appended.phy_offset + appended.size_bytes
+        self.holes.stored(appended.node, end)
+        self.early.stored(appended.node, end)
         self.given.stored(self._core.brokers[appended.node].config.broker_name, appended)
 
     def _waited(self, entry: Entry) -> None:
         waited = entry.event
         assert isinstance(waited, ReplicationWaited)
         service = self._service(waited.node)
-        if service is not None and waited.transferred and self._is_all_ack:
+        if service is None or not self._is_all_ack:
+            return
+        # A report of a slave that is only proposed frees sends, and confirms nothing, in Java.
+        if self._plan.strong or service.sync_set.proposed is None:
             self.found += unconfirmed(waited, service.confirm_offset)
         self._note_readable(waited.node)
 
@@ -103,19 +121,11 @@ class ReplicaWatch:
         replicas = self._plan.cluster.replicas
         return replicas is not None and replicas.all_ack_in_sync_state_set
 
-    def _registered(self, entry: Entry) -> None:
-        handled = entry.event
-        assert isinstance(handled, RequestHandled)
-        if handled.code == RequestCode.REGISTER_BROKER:
-            for server in self._core.name_servers:
-                if server.name == handled.node:
-                    self.found += self._routes.look(server.name, server.tables)
-
     def _begun(self, entry: Entry) -> None:
         begun = entry.event
         assert isinstance(begun, EpochBegun)
         broker = self._core.brokers[begun.node]
-        self.holes.settle(begun.node)
+        self._settle(begun.node)
         self._look_at_holes(broker)
         self.found += self.missing_at(broker, f"master of epoch {begun.epoch}")
         self._note_readable(begun.node)
@@ -123,6 +133,9 @@ class ReplicaWatch:
     def _changed(self, entry: Entry) -> None:
         broker = self._core.brokers.get(entry.event.node)
         if broker is not None:
+            self._ends[broker.name] = (
+                LONG_MAX if broker.state is NodeState.STOPPED else broker.store.log.max_offset
+            )
             self._look_at_holes(broker)
             self._note_readable(broker.name)
 
@@ -135,22 +148,27 @@ class ReplicaWatch:
                 service = self._service(broker.name)
                 joined = set(event.sync_state_set) - set(event.last_set)
                 if service is not None and not service.is_master and service.own_id in joined:
-                    self.holes.settle(broker.name)
+                    self._settle(broker.name)
+
+    def _settle(self, node: str) -> None:
+        """Take that a node was elected, or joined the set of another master."""
+        self.holes.settle(node)
+        self.early.settle(node)
 
     def _look_at_holes(self, broker: Broker) -> None:
         """See whether a master counts fewer replicas than its controllers may elect."""
-        service, controllers = self._service(broker.name), self._core.controllers
-        assert controllers is not None, "a watch of replicas without controllers"
-        sync = controllers.group.state.sync_state_infos.get(broker.config.broker_name)
-        end = broker.store.log.max_offset
+        service, sync = self._service(broker.name), self._sync_of(broker.config.broker_name)
         if service is None or sync is None or not service.is_master:
             self.holes.none(broker.name)
+            self.early.none(broker.name)
             return
         missing = sync.sync_state_set - service.sync_set.union - {service.own_id}
         connected = {one.slave_id for one in service.connections if hasattr(one, "slave_id")}
-        self.holes.counts_without(
-            broker.name, missing, missing - connected, service.store.confirm_offset, end
-        )
+        end, confirmed = broker.store.log.max_offset, service.store.confirm_offset
+        self.holes.counts_without(broker.name, missing, missing - connected, confirmed, end)
+        local = service.sync_set.local
+        unread = sync.sync_state_set - local if len(local) == 1 else frozenset[int]()
+        self.early.counts_without(broker.name, unread, unread, confirmed, end)
 
     def missing_at(self, broker: Broker, what: str) -> Iterator[Violation]:
         """Yield the acknowledged messages that a master lacks."""
@@ -158,6 +176,11 @@ class ReplicaWatch:
         return self.acknowledged.missing(name, broker.name, what, broker.store)
 
     # -- looks ----------------------------------------------------------------------------------
+
+    def look_at_routes(self) -> None:
+        """Compare the masters in the routes with those of the last look; call this each second."""
+        for server in self._core.name_servers:
+            self.found += self._routes.look(server.name, server.tables)
 
     def look(self) -> None:
         """Compare the logs of all groups."""
@@ -173,7 +196,8 @@ class ReplicaWatch:
             if service is not None:
                 confirmed = min(service.confirm_offset, broker.store.log.max_offset)
                 if not self._plan.strong:
-                    confirmed = min(confirmed, self.holes.first(broker.name, confirmed))
+                    for holes in (self.holes, self.early):
+                        confirmed = min(confirmed, holes.first(broker.name, confirmed))
                 yield ReplicaCopy(broker.name, broker.store.log, service.epochs.entries, confirmed)
 
     def _note_readable(self, node: str) -> None:
@@ -184,12 +208,50 @@ class ReplicaWatch:
             return
         follower = service.store.follower
         now = broker.role.epoch, 0 if follower is None else follower.dispatched_to
+        self.found += self._beyond(broker, service, now[1])
         epoch, before = self._readable.get(node, (0, 0))
         self._readable[node] = now
         if epoch == now[0] and now[1] < before and node not in self._fallen:
             self._fallen.add(node)
             text = f"{node}, master of epoch {epoch}, went back from {before} to {now[1]}"
             self.found.append(Violation("what can be read stays", text, (node,)))
+
+    def _beyond(
+        self, broker: Broker, service: AutoSwitchHAService, readable: int
+    ) -> Iterator[Violation]:
+        """Yield what a master that the controllers know lets consumers read too early."""
+        name, own_id = broker.config.broker_name, service.own_id
+        sync = self._sync_of(name)
+        is_known = sync is not None and sync.master_epoch == broker.role.epoch
+        if sync is None or not is_known or not self._is_all_ack or broker.name in self._fallen:
+            return
+        ends = {
+            one.name: end
+            for one in self._group(name)
+            if own_id_of(one) in sync.sync_state_set - {own_id}
+            and not self.is_read_early(broker.name, end := self._end_of(one))
+        }
+
+        def msg_at(phy_offset: int) -> str:
+            log = broker.store.log
+            records = log.records(max(0, log.min_offset), readable)
+            behind = (record for at, record in records if at + len(record) > phy_offset)
+            message = decode_record(next(behind))
+            return message.properties.get(UNIQ_CLIENT_MESSAGE_ID_KEYIDX) or message.topic
+
+        for found in beyond(broker.name, readable, ends, msg_at):
+            self._fallen.add(broker.name)
+            yield found
+
+    def _end_of(self, broker: Broker) -> int:
+        """Return where a broker's log ends; a broker that is down has none open."""
+        return broker.store.log.max_offset if broker.state.is_up else self._ends[broker.name]
+
+    def _sync_of(self, broker_name: str) -> SyncStateInfo | None:
+        """Return what the controllers say of a group."""
+        controllers = self._core.controllers
+        assert controllers is not None, "a watch of replicas without controllers"
+        return controllers.group.state.sync_state_infos.get(broker_name)
 
     # -- inside -----------------------------------------------------------------------------------
 
@@ -215,3 +277,10 @@ class ReplicaWatch:
             and service.is_master
         ]
         return max(leading, key=lambda one: one.role.epoch, default=None)
+
+
+def own_id_of(broker: Broker) -> int | None:
+    """Return the id that controllers gave a broker; None if it has none."""
+    if not isinstance(broker, Broker5) or broker.replicas is None:
+        return None
+    return broker.replicas.own_id

@@ -42,6 +42,8 @@ LOOK_MS = 20_000
 """How often the tables of the name servers are compared."""
 SERVES_MS = 30_000
 """How long after the last fault each group serves again."""
+ROUTES_MS = 1_000
+"""How often the masters in routes are compared; one of an earlier epoch is there for seconds."""
 DISK_BYTES = 1 << 40
 """The size of each simulated disk, so that the free space of the real one does not matter."""
 
@@ -109,6 +111,8 @@ class SimulationRun:
             self.after(fault.at_ms, partial(self._begin, fault))
         self.after(plan.quiet_at_ms, self._be_quiet)
         self.after(LOOK_MS, self._look)
+        if self.replica_watch is not None:
+            self._look_at_routes(self.replica_watch)
 
     def pass_to(self, at_ms: int) -> None:
         """Advance the time to ``at_ms`` after the start."""
@@ -192,6 +196,10 @@ class SimulationRun:
         if self.replica_watch is not None:
             self.replica_watch.look()
         self.after(LOOK_MS, self._look)
+
+    def _look_at_routes(self, watch: ReplicaWatch) -> None:
+        watch.look_at_routes()
+        self.after(ROUTES_MS, partial(self._look_at_routes, watch))
 
 
 def _producer(
@@ -285,6 +293,7 @@ def _spec(plan: Plan, root: str | None) -> ClusterSpec:
             "allAckInSyncStateSet": str(replicas.all_ack_in_sync_state_set).lower(),
             "minInSyncReplicas": str(replicas.min_in_sync_replicas),
             "inSyncReplicas": str(replicas.in_sync_replicas),
+            "brokerHeartbeatInterval": str(replicas.broker_heartbeat_interval),
         }
     if cluster.on_disk and root is None:
         raise ValueError("a plan with stores on disk needs a folder for them")

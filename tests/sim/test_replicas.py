@@ -43,7 +43,7 @@ def test_plan_names_the_settings_of_its_replicas() -> None:
     lines = [line for plan in PLANS for line in drawn(plan)]
     assert (
         "controllers: 3, controllerType=jRaft, allAckInSyncStateSet=true, minInSyncReplicas=2,"
-        " inSyncReplicas=1" in lines
+        " inSyncReplicas=1, brokerHeartbeatInterval=1000" in lines
     )
 
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from fakemq.sim.events import Consumed
 
 CONFIRMED = "what is acknowledged is confirmed"
+READABLE = "what can be read is everywhere in the set"
 NAME = "what a consumer was given stays"
 
 Place: TypeAlias = tuple[str, int, int]
@@ -27,6 +28,24 @@ def unconfirmed(waited: ReplicationWaited, confirm_offset: int) -> Iterator[Viol
             f" log, and has confirmed {confirm_offset}"
         )
         yield Violation(CONFIRMED, text, (waited.node, str(waited.offset)))
+
+
+def beyond(
+    master: str, readable: int, ends: Mapping[str, int], msg_at: Callable[[int], str]
+) -> Iterator[Violation]:
+    """Yield a replica that may be elected, and lacks what consumers can read of its master.
+
+    ``ends`` has the ends of the logs of those replicas; ``msg_at`` returns the id of the message
+    at an offset of the master's log.
+    """
+    for node, end in ends.items():
+        if end < readable:
+            msg_id = msg_at(end)
+            text = (
+                f"{master} lets consumers read up to {readable}, and the log of {node}, which may"
+                f" be elected, ends at {end}: it lacks {msg_id}"
+            )
+            yield Violation(READABLE, text, (msg_id, node))
 
 
 class Given:

@@ -42,7 +42,7 @@ def judge_groups(sim: Simulation, watch: ReplicaWatch) -> Iterator[Violation]:
         yield from gaps(master.name, master.store.log)
         yield from _followed(sim, master)
         if watch.promises:
-            yield from watch.given.taken_back(name, _places(master), watch.is_excused)
+            yield from watch.given.taken_back(name, _places(master), watch.is_read_early)
     yield from _undelivered(sim, watch, masters)
 
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fakemq.sim.history import broker_name
+
 if TYPE_CHECKING:
     from collections.abc import Collection
 
@@ -22,8 +24,10 @@ class _Hole:
         self.end = end
         self.lost = lost
         """None are left when it is over."""
-        self.settled = False
-        """Whether its node agrees with the others again, on these bytes or without them."""
+        self.agreed = False
+        """Whether the controllers have agreed: what is in it counts, and no other replica does."""
+        self.settled: set[str] = set()
+        """The nodes that agree with the master since, on these bytes or without them."""
 
 
 class Holes:
@@ -51,6 +55,7 @@ class Holes:
         hole = self._open(node)
         if hole is not None:
             hole.lost = frozenset(missing) & (hole.lost | frozenset(disconnected))
+            hole.agreed = not hole.lost
         elif disconnected:
             hole = _Hole(confirmed, end, frozenset(disconnected))
             self._of.setdefault(node, []).append(hole)
@@ -69,17 +74,29 @@ class Holes:
 
     def settle(self, node: str) -> None:
         """Take that a node was elected, or joined the set of another master."""
-        for hole in self._of.get(node, ()):
-            hole.settled = True
+        for hole in self._of_group(node):
+            hole.settled.add(node)
 
     def has(self, node: str, phy_offset: int) -> bool:
         """Return whether a node acknowledged a record at an offset in a hole."""
         return any(hole.start <= phy_offset < hole.end for hole in self._of.get(node, ()))
 
     def first(self, node: str, otherwise: int) -> int:
-        """Return where the first hole begins in which a node may differ from others."""
-        starts = [hole.start for hole in self._of.get(node, ()) if not hole.settled]
-        return min(starts, default=otherwise)
+        """Return where the first hole begins in which a node may differ from others.
+
+        It may be a copy of another one's, whose slave the node was.
+        """
+        holes = [one for one in self._of_group(node) if not one.agreed]
+        return min((one.start for one in holes if node not in one.settled), default=otherwise)
+
+    def _of_group(self, node: str) -> list[_Hole]:
+        name = broker_name(node)
+        return [
+            hole
+            for master, holes in self._of.items()
+            if broker_name(master) == name
+            for hole in holes
+        ]
 
     def _open(self, node: str) -> _Hole | None:
         holes = self._of.get(node)

@@ -39,7 +39,7 @@ def differences(
             yield Violation(NAME, f"{slave} and its master have no common file at {at}", (slave,))
             return
         size_bytes = min(len(ours), len(theirs), end - at)
-        if ours[:size_bytes] != theirs[:size_bytes]:
+        if bytes(ours[:size_bytes]) != bytes(theirs[:size_bytes]):  # views compare each byte
             place = next(i for i in range(size_bytes) if ours[i] != theirs[i])
             yield Violation(NAME, f"{slave} differs from its master at {at + place}", (slave,))
             return

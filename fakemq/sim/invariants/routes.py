@@ -21,7 +21,7 @@ class MasterRoutes:
         self._last: dict[tuple[str, str], tuple[str, int]] = {}
 
     def look(self, name_server: str, tables: RouteTables) -> Iterator[Violation]:
-        """Yield masters that replaced one of a later epoch; call this at each registration.
+        """Yield masters that replaced one of a later epoch; call this often.
 
         A route has one address for each id. That of the later epoch is replaced if it is there
         still, by its last registration, and has no other id.
