@@ -55,9 +55,13 @@ class FakeTarget:
         self.namesrv_addr = cluster.namesrv_addr
         self.grpc_addr = grpc_addr
         self.config = config
+        self._since_s = time.monotonic()
 
     def now_ms(self) -> int:
         return self._cluster.clock.now_ms()
+
+    def unseen_s(self) -> float:
+        return time.monotonic() - self._since_s
 
     def pass_time(self, ms: int) -> None:
         # A scenario's peers live in this process: for them time is the cluster's.
@@ -91,6 +95,9 @@ class JavaTarget:
 
     def now_ms(self) -> int:
         return real_wall_ms()
+
+    def unseen_s(self) -> float:
+        return 0
 
     def pass_time(self, ms: int) -> None:
         time.sleep(ms / 1000)
