@@ -1,6 +1,6 @@
 """Replication of a broker whose slaves may act as masters: sends wait for replicas that live.
 
-Source: store/CommitLog.java#asyncPutMessage, #calcNeedAckNums,
+Source: store/CommitLog.java#asyncPutMessage, #calcNeedAckNums, #handleHA,
 store/ha/DefaultHAService.java#inSyncReplicasNums (5.5.0)
 """
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from fakemq.ha.node import ReplicatedBroker
     from fakemq.ha.v5.node import Tables5
     from fakemq.store.inner_message import InnerMessage
+    from fakemq.store.puts import PutMessageResult
 
 
 class ActingHAService(HAService5):
@@ -31,7 +32,9 @@ class ActingHAService(HAService5):
         super().__init__(broker, tables)
         self._alive = alive
         self._waiting: deque[int] = deque()
-        """How many brokers must have each send that waits, in their order."""
+        """How many brokers must have each send that waits, in their order; 2 or more."""
+        self._last_needed = 1
+        """How many brokers must have the last send that was counted."""
         store = broker.store
         assert isinstance(store, CountedStore), "a store that takes all messages"
         store.lacks_replicas = self._lacks_replicas
@@ -43,24 +46,28 @@ class ActingHAService(HAService5):
         near = sum(end - one.connection.slave_ack_offset < most for one in self.connections)
         return min(self._alive(), 1 + near)
 
-    @property
-    def _needed_now(self) -> int:
+    def _lacks_replicas(self, message: InnerMessage) -> bool:
+        if not (message.wait_store_msg_ok and self._broker.store.role.is_sync_master):
+            return False
+        in_sync = self.in_sync
+        self._last_needed = self._needed_of(in_sync)
+        return self._last_needed > in_sync
+
+    def _needed_of(self, in_sync: int) -> int:
+        """Return how many brokers must have a send. Source: CommitLog.java#calcNeedAckNums"""
         config, needed = self._config, self._config.in_sync_replicas
         if config.enable_auto_in_sync_replicas:
-            needed = max(min(needed, self.in_sync), config.min_in_sync_replicas)
+            needed = max(min(needed, in_sync), config.min_in_sync_replicas)
         return needed
-
-    def _lacks_replicas(self, message: InnerMessage) -> bool:
-        return (
-            message.wait_store_msg_ok
-            and self._broker.store.role.is_sync_master
-            and self._needed_now > self.in_sync
-        )
 
     @property
     def _needed(self) -> int:
-        """What the first send that waits needs; without one, what the next one will."""
-        return self._waiting[0] if self._waiting else self._needed_now
+        """What the first send that waits needs; without one, what the last one needed."""
+        return self._waiting[0] if self._waiting else self._last_needed
+
+    def _replicate(self, next_offset: int, result: PutMessageResult) -> None:
+        if self._last_needed > 1:
+            result.replicate_to = next_offset
 
     def when_transferred(self, next_offset: int, done: Callable[[bool], None]) -> None:
         def answered(transferred: bool) -> None:
@@ -68,5 +75,5 @@ class ActingHAService(HAService5):
             done(transferred)
             self._count()  # the next one may need fewer
 
-        self._waiting.append(self._needed_now)
+        self._waiting.append(self._last_needed)
         super().when_transferred(next_offset, answered)
