@@ -39,6 +39,7 @@ from conformance.targets.replicas import Node, log_end, log_of, wait_dispatched
 from conformance.wire.raw import RawConnection, call, frame, json_header, split
 from conformance.wire.requests import pull_fields, send_v2_fields, texts
 from fakemq.protocol.bodies.route import TopicRouteData
+from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.message import decode_records
 
 MIXTURES = tuple(f"{one}:{three}" for one in "jf" for three in ("jjj", "fff", "jfj", "fjf"))
@@ -293,7 +294,7 @@ def _take(step: str, group: Group, producer: Producer) -> tuple[float, float] | 
 
 
 def missing_at(addr: str, producer: Producer) -> set[bytes]:
-    """Return what was acknowledged and is not at a broker."""
+    """Return what was acknowledged and is not at a broker. Raises AssertionError if it refuses."""
     wait_dispatched(addr)
     found: set[bytes] = set()
     offset = 0
@@ -301,8 +302,9 @@ def missing_at(addr: str, producer: Producer) -> set[bytes]:
         while True:
             answer = connection.call(frame(PULL, texts(pull_fields(TOPIC, offset))))
             header, (_, _, records) = json_header(answer), split(answer)
-            if header["code"] != 0:
+            if header["code"] == ResponseCode.PULL_NOT_FOUND:  # the end of the queue
                 break
+            assert header["code"] == ResponseCode.SUCCESS, f"{addr} at offset {offset}: {header}"
             messages = decode_records(records)
             found.update(one.body for one in messages)
             offset = messages[-1].queue_offset + 1
