@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from fakemq.broker.tables.persistence import TICKS_AFTER_CHANGE
 from fakemq.clock.timers import next_tick_ms
-from fakemq.events.core import Scheduled, ScheduledDelivered, ScheduledDiscarded
+from fakemq.events.core import Scheduled, ScheduledDelivered, ScheduledDiscarded, failure
 from fakemq.later import Later
 from fakemq.protocol.errors import NumberFormatError
 from fakemq.protocol.header import parse_int
@@ -352,7 +352,12 @@ class ScheduleMessageService:
         if self._levels.get(level.number) is not level:
             return  # stopped meanwhile
         level.under_way = False
-        if self._is_delivered(level, stored, message, put.result()):
+        try:
+            delivered = self._is_delivered(level, stored, message, put.result())
+        except Exception as error:
+            self._node.journal.add(failure(self._node.name, None, error))
+            delivered = False
+        if delivered:
             level.next_offset += 1
             self._deliver_due(level)
         else:

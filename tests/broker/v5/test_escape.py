@@ -13,7 +13,7 @@ from fakemq.biographies.steps import HandedOver
 from fakemq.broker.broker import Broker
 from fakemq.broker.v5.broker import Broker5
 from fakemq.broker.v5.escape import bridge as bridges
-from fakemq.events import Escaped, Revived
+from fakemq.events import Escaped, HandlerFailed, Revived
 from fakemq.later import Later
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.message import MessageExt
@@ -28,6 +28,7 @@ from tests.support.pops import GROUP, Popped, ack, change, change_header, pop
 from tests.support.replication import Replicated
 from tests.support.transactions import PRODUCERS, asked, send_half
 
+ORDER_TOPICS = "ORDER_TOPIC_CONFIG"
 RETRY = f"%RETRY%{GROUP}_{TOPIC}"
 FOLLOWED_MS = 15_000
 """After this a slave has all that its master had, the tables and the timers' checkpoint, too."""
@@ -238,6 +239,75 @@ def test_delayed_message_waits_for_another_master(lab: Lab) -> None:
     }
     lab.start(lab.other)
     lab.core.advance(60_000)
+    assert lab.bodies(lab.other) == [b"late"]
+
+
+DELAYED = "DELAY\x014\x02"
+TIMED = "TIMER_DELAY_SEC\x0130\x02"
+
+
+@pytest.mark.parametrize("properties", [DELAYED, TIMED])
+def test_message_waits_for_a_good_order_conf(lab: Lab, properties: str) -> None:
+    (name_server,) = lab.core.name_servers
+    lab.send(b"late", properties)
+    name_server.config.order_message_enable = True
+    name_server.kv.put(ORDER_TOPICS, TOPIC, "broker-b")
+    lab.lose_master()
+    lab.core.advance(60_000)
+    assert not lab.stored(lab.other)
+    assert lab.escapes()[0].status == (
+        f"PUT_TO_REMOTE_BROKER_FAIL: the order conf of topic {TOPIC!r} is no list of"
+        " <broker>:<queues>: 'broker-b'"
+    )
+    assert not lab.core.journal.find(HandlerFailed)
+    name_server.kv.put(ORDER_TOPICS, TOPIC, "broker-b:1")
+    lab.core.advance(60_000)
+    assert lab.bodies(lab.other) == [b"late"]
+
+
+def test_malformed_order_conf_leaves_the_last_route(lab: Lab) -> None:
+    (name_server,) = lab.core.name_servers
+    for seconds in (30, 90):
+        lab.send(b"%d" % seconds, f"TIMER_DELAY_SEC\x01{seconds}\x02")
+    lab.lose_master()
+    lab.core.advance(20_000)
+    name_server.config.order_message_enable = True
+    name_server.kv.put(ORDER_TOPICS, TOPIC, "broker-b:1;broker-b")
+    lab.core.advance(60_000)
+    assert lab.bodies(lab.other) == [b"30", b"90"]
+
+
+@pytest.mark.parametrize("properties", [DELAYED, TIMED])
+def test_error_of_a_put_is_tried_again(
+    lab: Lab, properties: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert lab.acting.escape is not None
+    lab.send(b"late", properties)
+    lab.lose_master()
+    with monkeypatch.context() as patch:
+        patch.setattr(lab.acting.escape, "_command", lambda *_: 1 / 0)
+        lab.core.advance(20_000)
+    assert lab.core.journal.find(HandlerFailed)
+    assert {event.broker_name for event in lab.escapes()} == {""}
+    lab.core.advance(20_000)
+    assert lab.bodies(lab.other) == [b"late"]
+
+
+@pytest.mark.parametrize("properties", [DELAYED, TIMED])
+def test_error_instead_of_a_result_is_tried_again(
+    lab: Lab, properties: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lab.send(b"late", properties)
+    lab.lose_master()
+    put: Later[object] = Later()
+    with monkeypatch.context() as patch:
+        for duty in (lab.acting.delay, lab.acting.timers):
+            patch.setattr(duty, "_put", lambda _: put)
+        lab.core.advance(20_000)
+    put.resolve(RuntimeError())
+    (failed,) = lab.core.journal.find(HandlerFailed)
+    assert failed.error == "RuntimeError()"
+    lab.core.advance(20_000)
     assert lab.bodies(lab.other) == [b"late"]
 
 

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Final
 
 from fakemq.client.queue_choice import QueueChoice
 from fakemq.client.routes import RouteTable
+from fakemq.events.core import failure
 from fakemq.events.escape import Escaped
 from fakemq.journal.journal import shortened
 from fakemq.later import Later, drive
@@ -155,6 +156,9 @@ class EscapeBridge:
             if message.topic == TRANS_HALF_TOPIC:
                 _make_prepared(message)
             queue, result, answer = yield from self._send(message, choose)
+        except Exception as error:  # callers try again later, but not after an exception
+            self._node.journal.add(failure(self._node.name, None, error))
+            queue, result, answer = _nowhere(message), _failed(f"an error: {error!r}"), None
         finally:
             waiting.pop(number)
         queue_offset, phy_offset = _place(answer) if result.ok else NO_PLACE
@@ -178,8 +182,10 @@ class EscapeBridge:
         self, message: InnerMessage, choose: Choice
     ) -> Waits[tuple[MessageQueue, PutMessageResult, RemotingCommand | None]]:
         """Return the chosen queue, how the put ended, and what its broker has answered."""
-        nowhere = MessageQueue(topic=message.topic, broker_name="", queue_id=message.queue_id)
+        nowhere = _nowhere(message)
         route = yield from self._find(message.topic)
+        if isinstance(route, str):
+            return nowhere, _failed(route), None
         if route is None or not route.publish_queues:
             return nowhere, _failed(f"no master has the topic {message.topic!r}"), None
         queue = choose(message, route.publish_queues)
@@ -226,11 +232,12 @@ class EscapeBridge:
 
     # -- where to -----------------------------------------------------------------------------
 
-    def _find(self, topic: str) -> Waits[Route | None]:
+    def _find(self, topic: str) -> Waits[Route | str | None]:
         """Return a topic's route, of the last 30 s if it has queues; None if there is none.
 
         Java asks for all known routes every 30 s; here each is asked for with its first put after
-        that time. A topic that name servers know no more keeps its last route, as in Java.
+        that time. A topic that name servers know no more keeps its last route, as in Java. So does
+        one with a malformed order conf; if it has none, what is wrong with that is returned.
         """
         known, now_ms = self._known, self._node.clock.elapsed_ms()
         route = known.routes.get(topic)
@@ -240,13 +247,20 @@ class EscapeBridge:
         data = yield self._routes.ask(topic)
         if data is None:
             return known.routes.get(topic)
-        known.routes.pop(topic, None)
+        last = known.routes.pop(topic, None)
         if len(known.routes) >= MOST_ROUTES:
             gone = next(iter(known.routes))
             del known.routes[gone]
             self._turns.pop(gone, None)
             known.drop_offline()
-        return known.put(topic, data, now_ms)
+        try:
+            return known.put(topic, data, now_ms)
+        except ProtocolError:
+            if last is not None:
+                known.routes[topic] = last
+                return last
+            conf = shortened(repr(data.order_topic_conf))
+            return f"the order conf of topic {topic!r} is no list of <broker>:<queues>: {conf}"
 
     def _turn(self, topic: str) -> QueueChoice:
         turn = self._turns.get(topic)
@@ -261,6 +275,10 @@ class EscapeBridge:
         self, message: InnerMessage, queues: Sequence[MessageQueue]
     ) -> MessageQueue:
         return self._turn(message.topic).select(queues, self._config.broker_name)
+
+
+def _nowhere(message: InnerMessage) -> MessageQueue:
+    return MessageQueue(topic=message.topic, broker_name="", queue_id=message.queue_id)
 
 
 def _of_store_host(message: InnerMessage, queues: Sequence[MessageQueue]) -> MessageQueue:

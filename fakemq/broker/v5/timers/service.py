@@ -20,6 +20,7 @@ from fakemq.broker.sending.delay import real_place
 from fakemq.broker.v5.timers.diversion import TimerDiversion
 from fakemq.errors import StoreError, counted
 from fakemq.events import StoreRepaired, Warned
+from fakemq.events.core import failure
 from fakemq.events.timers import (
     TimerDelivered,
     TimerDiscarded,
@@ -448,7 +449,13 @@ class TimerMessageService:
         if self._under_way is not put:
             return  # stopped meanwhile
         self._under_way = None
-        if self._is_delivered(due, message, copy, put.result()):
+        try:
+            delivered = self._is_delivered(due, message, copy, put.result())
+        except Exception as error:
+            self._failures += 1
+            self._node.journal.add(failure(self._node.name, None, error))
+            delivered = False
+        if delivered:
             self._due.popleft()
             self._node.clock.carry_out(self._until_none_is_due(in_slot=True), peer=self)
         else:
