@@ -57,6 +57,8 @@ CONTROLLER_PORT = 9870
 NEWEST = NAMES[-1]
 MOST_NODES = 1_000
 """The most masters, slaves of a master, or name servers: a broker needs three ports."""
+MOST_CONTROLLERS = 50
+"""Each asks each of the others: a real group has three or five."""
 CLOCKS = ("real", "frozen")
 EVERYWHERE = "0.0.0.0"
 """The address on which mqnamesrv and mqbroker listen: 4.9.7 has no key for it."""
@@ -148,7 +150,7 @@ def cluster_spec(
     advertised = bracketed(advertise or _reachable_at(listen))
     namesrv_ports = _namesrv_ports(given["namesrv_port"], given["namesrvs"], free_ports)
     grpc_port = _grpc_port(given["grpc"])
-    count = whole("controllers", given["controllers"], 0, MOST_NODES)
+    count = whole("controllers", given["controllers"], 0, MOST_CONTROLLERS)
     reference = _reference(given["reference"], grpc_port, count)
     kind, namesrv_kind = config_classes(reference)
     with complaining(warn, strict=strict) as complain:

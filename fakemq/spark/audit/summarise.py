@@ -17,6 +17,7 @@ from fakemq.spark.audit.summary import Count, FaultSummary, LagPoint, MessageSum
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row
 
+    from fakemq.spark.audit.inputs import RunNode
     from fakemq.spark.audit.pipeline import AuditRequest, RunTables
 
 FINDINGS = (Verdict.LOST, Verdict.STUCK, Verdict.DUPLICATED, Verdict.OUT_OF_ORDER)
@@ -240,7 +241,7 @@ def notes(tables: RunTables, groups: Sequence[Row], nodes: Iterable[Row]) -> lis
     found += [
         f"{one.name}: its log from {one.cut_at} on is of an older epoch: its master will cut it off"
         for one in tables.nodes
-        if one.cut_at < LONG_MAX
+        if one.cut_at < LONG_MAX and _has_behind(tables, one)
     ]
     masters = {one.name for one in tables.nodes if one.is_master}
     return found + [
@@ -249,6 +250,13 @@ def notes(tables: RunTables, groups: Sequence[Row], nodes: Iterable[Row]) -> lis
         for row in nodes
         if row.missing and row.node in masters
     ]
+
+
+def _has_behind(tables: RunTables, node: RunNode) -> bool:
+    """Return whether a node has records behind the place where its master will cut its log."""
+    behind = (sf.col("broker") == node.broker) & (sf.col("phy_offset") >= node.cut_at)
+    has = sf.array_contains("nodes", node.name)
+    return not tables.records.where(behind & has).isEmpty()
 
 
 def _several(number: int) -> str:
