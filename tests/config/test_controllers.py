@@ -129,7 +129,7 @@ def test_ports_of_controllers_leave_out_those_of_name_servers() -> None:
     spec = cluster_spec(controllers=8, namesrvs=2)
     assert spec.namesrv_ports == (9876, 9877)
     assert [one.port for one in spec.controllers] == [*range(9870, 9876), 9878, 9879]
-    assert cluster_spec(controllers=50).controllers[-1].port == 9921
+    assert cluster_spec(controllers=50).controllers[-1].port == 9920
 
 
 def test_all_wrong_values_of_both_kinds_are_named_at_once() -> None:
