@@ -60,6 +60,12 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
+def rank(broker: Broker) -> tuple[bool, bool, int]:
+    """Return the place of a broker among those of its brokerName: the least one has the group's
+    data. A running one comes first, then a master, then the later of two under a controller."""
+    return not broker.running, broker.role.is_slave, -broker.role.epoch
+
+
 class Abandonable(Protocol):
     """A call that its caller may abandon, from any thread."""
 
@@ -632,13 +638,18 @@ class ClusterCore:
         raise LookupError(f"no name server {which!r}; there are: {there}")
 
     def running_masters(self) -> list[Broker]:
-        """Return the brokers at which topics and groups can be changed."""
+        """Return the brokers at which topics and groups can be changed, and messages seeded.
+
+        Under controllers it is the present `master` of a group alone.
+        """
         # Paused and stopped brokers are left out: 1. a paused one would register, although it must
         # send nothing; 2. a stopped one would have the change after its restart, unlike a real one.
         return [
             broker
             for broker in self.brokers.values()
-            if broker.state is NodeState.RUNNING and not broker.role.is_slave
+            if broker.state is NodeState.RUNNING
+            and not broker.role.is_slave
+            and (not broker.role.epoch or broker is self.master(broker.config.broker_name))
         ]
 
     def broker(self, name: str) -> Broker:
@@ -665,7 +676,7 @@ class ClusterCore:
             for broker in self.brokers.values()
             if broker.config.broker_name == broker_name and not broker.role.is_slave
         ]
-        return min(masters, key=lambda one: (not one.running, -one.role.epoch), default=None)
+        return min(masters, key=rank, default=None)
 
     def _create_topics(self) -> None:
         """Create the topics of the spec; register all of them together afterwards."""

@@ -10,6 +10,7 @@ from fakemq.broker.seeding import seed as put
 from fakemq.broker.sending.delay import real_place
 from fakemq.clock.slices import Steps
 from fakemq.config.checked import MAX_QUEUES, TopicSpec
+from fakemq.core.cluster import rank
 from fakemq.core.views import Delayed, Delivery, Member, Message, Queue
 from fakemq.errors import FakemqError
 from fakemq.events.core import Delivered, LogAppended
@@ -71,13 +72,9 @@ def holders(core: ClusterCore) -> Iterator[Broker]:
     found: dict[str, Broker] = {}
     for broker in core.brokers.values():
         name = broker.config.broker_name
-        if name not in found or _rank(broker) < _rank(found[name]):
+        if name not in found or rank(broker) < rank(found[name]):
             found[name] = broker
     yield from found.values()
-
-
-def _rank(broker: Broker) -> tuple[bool, bool]:
-    return not broker.running, broker.role.is_slave
 
 
 def _queues(core: ClusterCore, topic: str) -> Iterator[tuple[Broker, int]]:

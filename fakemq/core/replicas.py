@@ -52,19 +52,18 @@ def begin_again(
 
 def group_of(brokers: Mapping[str, Broker], broker_name: str) -> ReplicaGroup:
     """Return the group of this brokerName; raise LookupError if it has none."""
-    members = {
-        node: broker.replicas
-        for node, broker in brokers.items()
-        if broker.config.broker_name == broker_name
-        and isinstance(broker, Broker5)
-        and broker.replicas is not None
-    }
-    if not members:
-        there = {broker.config.broker_name for broker in brokers.values()}
+    groups: dict[str, dict[str, ReplicasManager]] = {}
+    for node, broker in brokers.items():
+        if isinstance(broker, Broker5) and broker.replicas is not None:
+            groups.setdefault(broker.config.broker_name, {})[node] = broker.replicas
+    if not groups:
         raise LookupError(
-            f"no group of replicas {broker_name!r}; brokers are called: {', '.join(sorted(there))};"
-            " a group needs controllers, as in Cluster(slaves=2, controllers=1)"
+            "a group of replicas needs controllers, as in Cluster(slaves=2, controllers=1)"
         )
+    if broker_name not in groups:
+        there = ", ".join(sorted(groups))
+        raise LookupError(f"no group of replicas {broker_name!r}; there are: {there}")
+    members = groups[broker_name]
     running = {node: one for node, one in members.items() if brokers[node].running}
     epoch = max((one.master_epoch for one in running.values()), default=0)
     masters = [node for node, one in running.items() if one.is_master and one.master_epoch == epoch]

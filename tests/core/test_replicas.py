@@ -299,7 +299,7 @@ def test_many_fail_overs_leave_no_timers_behind(replicas: Replicas) -> None:
 
 def test_group_without_controllers_is_none() -> None:
     replicas = Replicas(controllers=0, slaves=0, reference="5.5.0", config=())
-    with pytest.raises(LookupError, match="no group of replicas 'broker-a'"):
+    with pytest.raises(LookupError, match="a group of replicas needs controllers"):
         group_of(replicas.core.brokers, NAME)
 
 

@@ -7,6 +7,7 @@ import pytest
 import fakemq
 from fakemq import Cluster
 from fakemq.errors import ConfigError, WaitTimeout
+from fakemq.events import TopicChanged
 from tests.support.eventually import eventually
 
 
@@ -55,8 +56,23 @@ def test_group_says_what_its_brokers_know(mq: Cluster) -> None:
     group = mq.group_of("broker-a")
     assert (group.name, group.master, group.epoch) == ("broker-a", "broker-a@1", 1)
     assert group.in_sync == group.replicas == ("broker-a@1", "broker-a@2", "broker-a@3")
-    with pytest.raises(LookupError, match="no group of replicas 'broker-b'"):
-        mq.group_of("broker-b")
+
+
+@pytest.mark.parametrize("name", ["broker-b", "Broker-a", "broker-a@2"])
+def test_unknown_group_names_those_that_there_are(mq: Cluster, name: str) -> None:
+    text = f"no group of replicas '{name}'; there are: broker-a$"
+    with pytest.raises(LookupError, match=text):
+        mq.group_of(name)
+    with pytest.raises(LookupError, match=text):
+        mq.failover(name)
+
+
+def test_group_without_controllers_says_that_it_needs_some() -> None:
+    with (
+        Cluster(slaves=1, clock="frozen") as mq,
+        pytest.raises(LookupError, match="a group of replicas needs controllers, as in Cluster"),
+    ):
+        mq.group_of("broker-a")
 
 
 def test_fail_over_without_a_replica_says_so(mq: Cluster) -> None:
@@ -115,3 +131,43 @@ def test_silent_slave_leaves_the_set_in_one_advance_and_returns_in_another(mq: C
     silent.resume()
     mq.clock.advance("15s")
     assert len(mq.group_of("broker-a").in_sync) == 3
+
+
+def test_reads_use_the_later_master_while_the_old_one_is_paused(mq: Cluster) -> None:
+    producer = mq.producer()
+    mq.broker("broker-a").pause()
+    mq.clock.advance("40s")  # another master, and the producer has asked for the route again
+    assert producer.send("orders", b"paid").status == "SEND_OK"
+    assert [one.body for one in mq.messages("orders")] == [b"paid"]
+    with pytest.raises(AssertionError):
+        mq.assert_nothing_sent("orders")
+    assert mq.group("billing").lag("orders") == 1
+    assert sum(queue.max_offset for queue in mq.queues("orders")) == 1
+
+
+def test_seed_stores_at_the_later_master_while_the_old_one_is_paused(mq: Cluster) -> None:
+    mq.broker("broker-a").pause()
+    mq.clock.advance("20s")
+    mq.seed("orders", [b"paid"])
+    mq.broker("broker-a@1").resume()
+    mq.clock.advance("40s")
+    assert [one.body for one in mq.messages("orders")] == [b"paid"]
+
+
+def test_seed_stores_at_the_later_of_two_masters(mq: Cluster) -> None:
+    mq.controllers.partition("broker-a")
+    mq.clock.advance("20s")
+    assert mq.broker("broker-a").name == "broker-a@2"
+    mq.seed("orders", [b"paid"])
+    assert [one.body for one in mq.messages("orders")] == [b"paid"]
+    mq.heal()
+    mq.clock.advance("40s")
+    assert [one.body for one in mq.messages("orders")] == [b"paid"]
+
+
+def test_topic_changes_at_the_later_of_two_masters_alone(mq: Cluster) -> None:
+    mq.controllers.partition("broker-a")
+    mq.clock.advance("20s")
+    mq.create_topic("refunds", queues=3)
+    created = mq.journal.entries(TopicChanged, topic="refunds")
+    assert [one.event.node for one in created] == ["broker-a@2"]
