@@ -17,7 +17,7 @@ from fakemq import events
 from fakemq.biographies.because import named, times_text
 from fakemq.biographies.commits import has_acked, last_back_seq
 from fakemq.biographies.dead_letters import add_dead, not_sent_back
-from fakemq.biographies.findings import Findings, name_of
+from fakemq.biographies.findings import Findings, name_of, name_of_appended
 from fakemq.biographies.groups import Undelivered
 from fakemq.biographies.half_messages import uncommitted
 from fakemq.biographies.incidents import incidents
@@ -178,11 +178,11 @@ class _Search:
             for reason in lacking:
                 copies.add(event.topic, reason, self.name(record))
             if lost:
-                copies.add(event.topic, lost, event.msg_id or "a message")
+                copies.add(event.topic, lost, self.name(record))
                 continue
             # None if its file is deleted, or its broker has stopped and closed its files.
             stored = broker.store.look_message_by_offset(record[1])
-            name = (event.msg_id or "a message") if stored is None else name_of(stored)
+            name = name_of_appended(event, stored)
             if stored is not None:
                 add_ignored_time(self._chronicle, broker, record, stored, found)
                 add_failed_replies(self._chronicle, stored, found)
@@ -392,9 +392,9 @@ class _Search:
     def name(self, record: Record) -> str:
         """Return the name of a stored message."""
         entry = self._chronicle.appended.get(record)
-        broker = None if entry is None else self._core.brokers.get(entry.event.node)
-        stored = None if broker is None else broker.store.look_message_by_offset(record[1])
-        if stored is not None:
-            return name_of(stored)
         event = None if entry is None else entry.event
-        return getattr(event, "msg_id", "") or f"the record at {record[1]}"
+        if not isinstance(event, events.LogAppended):
+            return f"the record at {record[1]}"
+        broker = self._core.brokers.get(event.node)
+        stored = None if broker is None else broker.store.look_message_by_offset(record[1])
+        return name_of_appended(event, stored)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fakemq.errors import printable
-from fakemq.protocol.properties import KEYS
+from fakemq.protocol.properties import KEYS, UNIQ_CLIENT_MESSAGE_ID_KEYIDX
 
 if TYPE_CHECKING:
+    from fakemq.events.core import LogAppended
     from fakemq.protocol.message import MessageExt
 
 NAMED_AT_MOST = 3
@@ -43,3 +44,16 @@ def _names(topic: str, names: list[str]) -> str:
 def name_of(stored: MessageExt) -> str:
     """Return the name that a test knows a message by: its keys, or the beginning of its body."""
     return stored.properties.get(KEYS) or repr(stored.body[:40])
+
+
+def name_of_appended(event: LogAppended, stored: MessageExt | None) -> str:
+    """Return the same name of an appended message, of which the journal has keys and id alone.
+
+    ``stored`` is what its broker has at its offset now: perhaps nothing, or another message.
+    """
+    if stored is not None and event.msg_id in (
+        "",
+        stored.properties.get(UNIQ_CLIENT_MESSAGE_ID_KEYIDX),
+    ):
+        return name_of(stored)
+    return event.keys or event.msg_id or f"the record at {event.phy_offset}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fakemq.biographies.because import answer_text, missing
+from fakemq.biographies.findings import name_of_appended
 from fakemq.events.core import LogAppended
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def add_overwritten(
             beside = chronicle.roles.beside(event.node, entry.seq)
             lost = f"lost by {event.node}{beside and f' {beside}'}"
             why = f"{lost}: another record has its place{_answer(chronicle, entry)}"
-            copies.add(event.topic, why, event.msg_id or "a message")
+            copies.add(event.topic, why, name_of_appended(event, None))
 
 
 def _answer(chronicle: Chronicle, entry: Entry) -> str:
