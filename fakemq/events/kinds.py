@@ -13,6 +13,7 @@ from fakemq.events.core import Event
 MODULES = (
     "fakemq.events.controller",
     "fakemq.events.core",
+    "fakemq.events.escape",
     "fakemq.events.faults",
     "fakemq.events.filters",
     "fakemq.events.grpc",
