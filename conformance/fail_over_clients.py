@@ -3,13 +3,13 @@
 A producer and a consumer of each kind work side by side: Java's of 5.5.0 by the remoting protocol
 with its defaults, and RocketMQ 5's gRPC clients in Java, Go, Node, Python and Rust. Their group has
 three replicas under a controller: ours with our front, or Java's with a real proxy. The master is
-killed once. Nothing that was acknowledged may be lost; what comes twice is counted.
+killed once, while all of them send. Nothing that was acknowledged may be lost; what comes twice is
+counted.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import tempfile
 import time
@@ -18,7 +18,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import fakemq
 from conformance.drivers.drivers import DriverError
@@ -38,8 +38,10 @@ SECONDS = 75
 """How long clients send: over twice as long as a Java producer takes to ask for the route again."""
 COPIED_S = 90.0
 """A bound for slaves that copy the tables of their master each 12 s."""
-SENT_S = 5.0
-"""How long everyone has sent before the master is killed."""
+SENT = 10
+"""How many sends of each kind are acknowledged just before the master is killed, and after it."""
+SENT_S = 30.0
+"""A bound for these, which take a second or two."""
 DEFAULTS = (*SMALL_JVM, "-Dconformance.patience=3000")
 """The time-outs of Java's clients, which the programs of tests have longer."""
 TOPIC, SCENARIO = "RemotingFailOver", "failover"
@@ -61,6 +63,12 @@ class Seen(NamedTuple):
 
     sent: frozenset[str]
     received: Counter[str]
+    before: int = 0
+    """How many of the acknowledgements came before the master was killed."""
+
+    @property
+    def after(self) -> int:
+        return len(self.sent) - self.before
 
     @property
     def lost(self) -> int:
@@ -109,12 +117,27 @@ def real() -> Iterator[Place]:
 # -- clients ----------------------------------------------------------------------------------
 
 
-def remoting(where: Where, seconds: int) -> Seen:
+class Progress:
+    """What a kind of clients has done so far; ``sent`` returns its number of acknowledgements."""
+
+    def __init__(self) -> None:
+        self.sent: Callable[[], int] = lambda: 0
+
+    def follow(self, lines: Callable[[], Sequence[str]]) -> None:
+        """Count the acknowledgements among the lines that a program prints."""
+        self.sent = lambda: len(_seen(lines()).sent)
+
+
+Kind: TypeAlias = Callable[[Where, int, Progress], Seen]
+
+
+def remoting(where: Where, seconds: int, progress: Progress) -> Seen:
     """A DefaultMQProducer and a DefaultMQPushConsumer with their defaults."""
     create_topic(master_addr(where.namesrv_addr), TOPIC, 4)
     producer = JavaProducer(where.namesrv_addr, TOPIC, "GSends", 10, NEWEST, jvm=DEFAULTS)
     consumer = JavaConsumer(where.namesrv_addr, TOPIC, "GHears", version=NEWEST, jvm=DEFAULTS)
     with together(producer, consumer):
+        progress.sent = lambda: len([one for one in producer.acks if one.status == "SEND_OK"])
         producer.go()
         time.sleep(seconds)  # what is to happen meanwhile is for others to do
         producer.stop()
@@ -126,20 +149,28 @@ def remoting(where: Where, seconds: int) -> Seen:
         return Seen(sent, Counter(one.id for one in received))
 
 
-def java(where: Where, seconds: int) -> Seen:
+def java(where: Where, seconds: int, progress: Progress) -> Seen:
     jvm = (*SMALL_JVM, f"-Dconformance.proxy={where.grpc_addr}", f"-Dconformance.seconds={seconds}")
     with JavaProgram(where.namesrv_addr, NEWEST, jvm=jvm, extra="grpc") as program:
+        progress.follow(lambda: program.observed(f"grpc{SCENARIO}"))
         return _seen(program.observe(f"grpc{SCENARIO}"))
 
 
-def python(where: Where, seconds: int) -> Seen:
-    with GrpcPythonProgram(where.namesrv_addr, where.grpc_addr) as program:
+def python(where: Where, seconds: int, progress: Progress) -> Seen:
+    with GrpcPythonProgram(
+        where.namesrv_addr, where.grpc_addr, CONFORMANCE_SECONDS=str(seconds)
+    ) as program:
+        progress.follow(lambda: program.observed(f"py{SCENARIO}"))
         return _seen(program.observe(f"py{SCENARIO}"))
 
 
-def official(client: OfficialClient) -> Callable[[Where, int], Seen]:
-    def run(where: Where, seconds: int) -> Seen:
-        found = observe(client, where, [SCENARIO])[SCENARIO]
+def official(client: OfficialClient) -> Kind:
+    def run(where: Where, seconds: int, progress: Progress) -> Seen:
+        lines: list[str] = []
+        progress.follow(lambda: list(lines))
+        found = observe(
+            *(client, where, [SCENARIO], lines.append), CONFORMANCE_SECONDS=str(seconds)
+        )[SCENARIO]
         if found.failure:
             raise DriverError(f"{client.name}: {found.failure}")
         return _seen(found.lines)
@@ -155,7 +186,7 @@ def _seen(lines: Sequence[str]) -> Seen:
     )
 
 
-KINDS: Mapping[str, Callable[[Where, int], Seen]] = {
+KINDS: Mapping[str, Kind] = {
     "remoting": remoting,
     "java": java,
     "python": python,
@@ -168,19 +199,37 @@ KINDS: Mapping[str, Callable[[Where, int], Seen]] = {
 
 
 def run(place: Place, kinds: Collection[str], seconds: int = SECONDS) -> dict[str, Seen]:
-    """Let clients work side by side, and kill their master once. Raises DriverError."""
-    os.environ["CONFORMANCE_SECONDS"] = str(seconds)  # which programs inherit
+    """Let clients work side by side, and kill their master once, while all of them send.
+
+    Raises DriverError, also if some do not send any more when all topics are copied.
+    """
+    progress = {kind: Progress() for kind in kinds}
     with ThreadPoolExecutor(len(kinds)) as pool:
-        working = {kind: pool.submit(KINDS[kind], place.where, seconds) for kind in kinds}
-        all_working = _all_working(place, working.values())
-        wait_until(all_working, COPIED_S)
-        time.sleep(SENT_S)  # how far each client is, only it knows
-        if all_working():
-            place.fail_over()
-        return {kind: one.result() for kind, one in working.items()}
+        working = {
+            kind: pool.submit(KINDS[kind], place.where, seconds, progress[kind]) for kind in kinds
+        }
+        wait_until(_all_copied(place, working.values()), COPIED_S)
+        _wait_sending(progress)
+        before = {kind: one.sent() for kind, one in progress.items()}
+        place.fail_over()
+        return {kind: one.result()._replace(before=before[kind]) for kind, one in working.items()}
 
 
-def _all_working(place: Place, working: Collection[Future[Seen]]) -> Callable[[], bool]:
+def _wait_sending(progress: Mapping[str, Progress]) -> None:
+    """Wait until each kind has `SENT` acknowledgements more than now. Raises DriverError."""
+    wanted = {kind: one.sent() + SENT for kind, one in progress.items()}
+
+    def silent() -> list[str]:
+        return [kind for kind, one in progress.items() if one.sent() < wanted[kind]]
+
+    try:
+        wait_until(lambda: not silent(), SENT_S)
+    except TimeoutError:
+        text = f"{', '.join(silent())}: fewer than {SENT} acknowledgements in {SENT_S:g} s"
+        raise DriverError(f"{text}; clients that have sent all need more seconds") from None
+
+
+def _all_copied(place: Place, working: Collection[Future[Seen]]) -> Callable[[], bool]:
     """Return a condition: all replicas have the topics of all clients. It raises their errors.
 
     What is made just before a fail-over is lost with the master: slaves copy it each 12 s.
@@ -191,17 +240,20 @@ def _all_working(place: Place, working: Collection[Future[Seen]]) -> Callable[[]
         made = [one for one in found if one.lower().partition("_")[0].endswith(SCENARIO)]
         return len(made) >= len(working)
 
-    def all_working() -> bool:
+    def all_copied() -> bool:
         for one in working:
             if one.done():
                 one.result()
         return all(map(has_topics, place.addrs))
 
-    return all_working
+    return all_copied
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run clients at Java's group and at ours; the exit code is the number that lost messages."""
+    """Run clients at Java's group and at ours.
+
+    The exit code is the number that lost messages, or did not send before the kill and after it.
+    """
     parser = argparse.ArgumentParser(prog="python -m conformance.fail_over_clients")
     parser.add_argument("--only", choices=("java", "ours"), help="one of the groups")
     parser.add_argument("kinds", nargs="*", help=f"of {', '.join(KINDS)}; all if none")
@@ -209,7 +261,10 @@ def main(arguments: list[str] | None = None) -> int:
     if unknown := set(options.kinds) - KINDS.keys():
         parser.error(f"no clients {', '.join(sorted(unknown))}; there are {', '.join(KINDS)}")
     print(
-        "| clients | group | acknowledged | lost | came twice |\n|---|---|---|---|---|", flush=True
+        "| clients | group | acknowledged before | after | lost | came twice |",
+        "|---|---|---|---|---|---|",
+        sep="\n",
+        flush=True,
     )
     wrong = 0
     for name, place in (("java", real), ("ours", ours)):
@@ -217,8 +272,9 @@ def main(arguments: list[str] | None = None) -> int:
             continue
         with place() as there:
             for kind, seen in run(there, options.kinds or list(KINDS)).items():
-                print(f"| {kind} | {name} | {len(seen.sent)} | {seen.lost} | {seen.twice} |")
-                wrong += seen.lost > 0
+                cells = kind, name, seen.before, seen.after, seen.lost, seen.twice
+                print("|", " | ".join(map(str, cells)), "|")
+                wrong += seen.lost > 0 or min(seen.before, seen.after) < SENT
     return wrong
 
 

@@ -290,6 +290,10 @@ class Observing(Driver):
             suffix = self.suffixes[scenario] = f"_{secrets.token_hex(4)}"
             self.say(f"run {scenario} {suffix}")
 
+    def observed(self, scenario: str) -> list[str]:
+        """Return what the clients of a scenario have seen so far."""
+        return list(self._observed[scenario])
+
     def observe(self, scenario: str) -> list[str]:
         """Return what the clients of a scenario saw, in order; begin it if it has not begun.
 

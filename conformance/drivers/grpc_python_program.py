@@ -81,12 +81,17 @@ def environment(home: Path) -> Mapping[str, str]:
 
 
 class GrpcPythonProgram(Observing):
-    """A process that runs scenarios, up to ``AT_ONCE`` of those begun at a time."""
+    """A process that runs scenarios, up to ``AT_ONCE`` of those begun at a time.
 
-    def __init__(self, namesrv_addr: str, proxy_addr: str) -> None:
+    ``variables`` are added to its environment.
+    """
+
+    def __init__(self, namesrv_addr: str, proxy_addr: str, **variables: str) -> None:
         self._addrs = namesrv_addr, proxy_addr
         words = ("-m", "conformance.grpc_python", *self._addrs, str(AT_ONCE))
-        super().__init__(lambda _: [sys.executable, *words], environment)
+        super().__init__(
+            lambda _: [sys.executable, *words], lambda home: {**environment(home), **variables}
+        )
 
     def observe_again(self, scenario: str) -> list[str]:
         """Return what the clients of a scenario see in a process of their own."""

@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from difflib import unified_diff
 from pathlib import Path
@@ -173,8 +173,17 @@ def front(*, fake: bool) -> Iterator[Where]:
         yield where
 
 
-def observe(client: OfficialClient, where: Where, scenarios: Sequence[str]) -> dict[str, Observed]:
-    """Run scenarios of a client side by side. Raises BuildError."""
+def observe(
+    client: OfficialClient,
+    where: Where,
+    scenarios: Sequence[str],
+    hear: Callable[[str], None] | None = None,
+    **variables: str,
+) -> dict[str, Observed]:
+    """Run scenarios of a client side by side. Raises BuildError.
+
+    ``hear`` takes each line as it is observed; ``variables`` are added to the environment.
+    """
     command = client.command()
     suffix = secrets.token_hex(4)
     _prepare(client, where, scenarios, suffix)
@@ -183,18 +192,23 @@ def observe(client: OfficialClient, where: Where, scenarios: Sequence[str]) -> d
     found: dict[str, Observed] = {}
     for some in kinds:
         if some:
-            found |= _run(command, where, suffix, some)
+            found |= _run(command, where, suffix, some, hear, variables)
     return found
 
 
 def _run(
-    command: Sequence[str], where: Where, suffix: str, scenarios: Sequence[str]
+    command: Sequence[str],
+    where: Where,
+    suffix: str,
+    scenarios: Sequence[str],
+    hear: Callable[[str], None] | None,
+    variables: Mapping[str, str],
 ) -> dict[str, Observed]:
     lines: dict[str, list[str]] = {name: [] for name in scenarios}
     found: dict[str, Observed] = {}
     with tempfile.TemporaryDirectory(prefix="official-client-") as home:
         # Clients log below HOME, or to stdout among the lines.
-        environment = os.environ | {"HOME": home}
+        environment = os.environ | variables | {"HOME": home}
         if scenarios == [TLS]:
             environment["CONFORMANCE_TLS"] = "1"
         began_s = time.monotonic()
@@ -226,6 +240,8 @@ def _run(
                     found[name] = Observed(lines[name], failure, took_s)
                 else:
                     lines[name].append(_CLIENT_ID.sub("CLIENT", text.replace(f"_{suffix}", "")))
+                    if hear is not None:
+                        hear(lines[name][-1])
             reaper.cancel()
         missing = f"no end within {RUN_TIMEOUT_S} s\n{complaints.read_text()[-4_000:]}"
     never = {name: Observed(lines[name], missing, RUN_TIMEOUT_S) for name in scenarios}
