@@ -169,9 +169,15 @@ class ControllerGroup:
     def rejoin(self) -> None:
         """Take note that a fault has ended, which may have separated controllers."""
         if self._parted:
-            for pair, faults in self._parted.items():
-                self._parted[pair] = [one for one in faults if one.placed]
+            still = {
+                pair: [one for one in faults if one.placed] for pair, faults in self._parted.items()
+            }
+            self._parted = {pair: faults for pair, faults in still.items() if faults}
             self._judge()
+
+    def split_by(self) -> list[ActiveFault[Any]]:
+        """Return the faults that leave no controller a majority; none if one has it."""
+        return [] if self._able else [one for faults in self._parted.values() for one in faults]
 
     def forget(self, names: Iterable[str] | None = None) -> None:
         """Forget groups of brokers, by default all of them, as if nothing had been logged.
@@ -191,17 +197,21 @@ class ControllerGroup:
         return tuple(map(self.state.kept, self.state.replica_infos))
 
     def restore(self, groups: Sequence[GroupKept], leader: str | None) -> None:
-        """Know these groups alone, and let the controller of this name lead, if it can.
+        """Know these groups alone, and let the controller of this name lead, or one that can.
 
         Raise StoreError if the log cannot be written.
         """
         others = {*self.state.replica_infos} - {one.broker_name for one in groups}
         self.commit([*map(_forgotten, sorted(others)), *groups])
-        named = [one for one in self._able if one.name == leader]
-        if named and self.leader is not named[0]:
+        self.elections.clear()
+        able = self._able
+        wanted = [one for one in able if one.name == leader]
+        if not wanted and self.leader not in able:
+            wanted = able
+        if wanted and self.leader is not wanted[0]:
             if self.leader is not None:
                 self._depose("restore")
-            self._lead(named[0])
+            self._lead(wanted[0])
 
     def depose(self) -> None:
         """Let the leader lead no more, though it runs: the next one is another one, if it can be.

@@ -392,7 +392,10 @@ class ClusterCore:
             self.brokers[name].restore(image)
 
     def restore(self, snapshot: Snapshot) -> None:
-        """Load a snapshot into the nodes; every broker must run. The clock is not changed."""
+        """Load a snapshot into the nodes; every broker must run. The clock is not changed.
+
+        Raise ConfigError for a fault that keeps replicas from their controllers.
+        """
         snapshot.require_fit(self.brokers, self.controllers)
         if self.proxy is not None:
             self.proxy.resume()
@@ -400,6 +403,10 @@ class ClusterCore:
             controller.resume()
         for broker in self.brokers.values():
             broker.resume()
+        if self.controllers is not None:
+            from fakemq.core.replica_images import require_reach  # few have controllers
+
+            require_reach(self.brokers, self.controllers, self.faults)
         self._end_work()
         if self.proxy is not None:
             self.proxy.reset()

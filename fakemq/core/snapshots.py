@@ -116,13 +116,13 @@ class Snapshot:
 
         ``settle`` does what is left to do at this moment.
         """
+        if self._replicas is not None and controllers is not None:
+            from fakemq.core.replica_images import prepare, take_up  # few have controllers
+
+            prepare(brokers, controllers, self._replicas)
         for server in name_servers:
             server.reset()
             server.kv.restore(self._name_servers.get(server.name, {}))
-        if self._replicas is not None:
-            from fakemq.core.replica_images import prepare, take_up  # few have controllers
-
-            prepare(brokers, self._replicas)
         for name, image in self._brokers.items():
             brokers[name].restore(image)
         if self._replicas is not None and controllers is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +10,11 @@ import pytest
 
 import fakemq
 from fakemq.core.snapshots import Snapshot
+from fakemq.errors import ConfigError, FakemqError, StoreError
 from fakemq.events.controller import MasterElected
 from fakemq.events.core import HandlerFailed
 from fakemq.events.replication import LogTruncated
+from fakemq.handles.faults import Fault
 
 ONE, TWO, THREE = "broker-a@1", "broker-a@2", "broker-a@3"
 
@@ -123,3 +125,113 @@ def test_snapshot_fits_other_numbers_of_controllers_but_not_none(mq: fakemq.Clus
     images, tables = few._brokers, few._name_servers
     with pytest.raises(ValueError, match="a cluster without controllers; this is one with"):
         mq.restore(Snapshot(images, tables))
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        lambda mq: mq.faults.partition("broker-a", "controllers", must_fire=False),
+        lambda mq: mq.faults.partition(TWO, "others", must_fire=False),
+        lambda mq: mq.faults.hold("controller-1", THREE, must_fire=False),
+        lambda mq: mq.faults.latency("brokers", "controllers", "1s", must_fire=False),
+        lambda mq: mq.faults.drop("CONTROLLER_REGISTER_BROKER", on_call=3, must_fire=False),
+        lambda mq: mq.faults.error(
+            "CONTROLLER_GET_METADATA_INFO",
+            code="SYSTEM_ERROR",
+            node="controller-0",
+            must_fire=False,
+        ),
+    ],
+)
+def test_restore_under_a_fault_of_controllers_is_refused(
+    mq: fakemq.Cluster, place: Callable[[fakemq.Cluster], Fault]
+) -> None:
+    snapshot, before = mq.snapshot(), state(mq)
+    mq.seed("orders", [b"later"])
+    fault = place(mq)
+    with pytest.raises(ConfigError, match="keeps brokers from") as refused:
+        mq.restore(snapshot)
+    assert f"fault 1 ({fault.what})" in str(refused.value)
+    assert [one.body for one in mq.messages("orders")] == [b"later"], "nothing has changed"
+    fault.remove()
+    mq.restore(snapshot)
+    assert state(mq) == before
+
+
+def test_restore_under_a_fault_beside_controllers_is_none_of_their_business(
+    mq: fakemq.Cluster,
+) -> None:
+    snapshot, before = mq.snapshot(), state(mq)
+    mq.partition(ONE, TWO)
+    mq.faults.slice("brokers", "controllers", must_fire=False)
+    mq.faults.drop("SEND_MESSAGE", must_fire=False)
+    mq.restore(snapshot)
+    assert mq.group_of("broker-a").master == before[0].master
+    assert mq.group_of("broker-a").epoch == before[0].epoch
+
+
+@pytest.mark.parametrize("then", ["no leader", "a leader without majority"])
+def test_restore_has_a_leader_even_if_none_leads(mq: fakemq.Cluster, then: str) -> None:
+    mq.controllers.depose()
+    snapshot = mq.snapshot()
+    assert state(mq)[1] is None
+    if then != "no leader":
+        mq.reset()
+        mq.partition("controller-0", "controller-1")
+        mq.partition("controller-0", "controller-2")
+    mq.restore(snapshot)
+    assert mq.controllers.leader is not None
+    assert mq.group_of("broker-a").master == ONE
+    assert mq.group_of("broker-a").epoch == 1
+
+
+def test_restored_master_that_does_not_lead_is_an_error(
+    mq: fakemq.Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from fakemq.broker.v5.replicas.manager import ReplicasManager
+
+    snapshot = mq.snapshot()
+    monkeypatch.setattr(ReplicasManager, "start", lambda self: self.fence())
+    with pytest.raises(FakemqError, match=f"{ONE} did not become the master of epoch 1"):
+        mq.restore(snapshot)
+    monkeypatch.undo()
+    mq.reset()
+    assert mq.group_of("broker-a").master == ONE
+
+
+def test_restore_forgets_why_a_later_master_was_elected(mq: fakemq.Cluster) -> None:
+    snapshot = mq.snapshot()
+    mq.clock.advance("10s")
+    mq.failover("broker-a")
+    mq.restore(snapshot)
+    assert mq.inspect(lambda core: core.controllers and core.controllers.group.elections) == {}
+
+
+def test_full_disk_of_the_log_changes_nothing(
+    mq: fakemq.Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from fakemq.controller.group import ControllerGroup
+
+    def refuse(*_: object) -> None:
+        raise StoreError("events.jsonl: could not be written: No space left on device")
+
+    snapshot = mq.snapshot()
+    mq.seed("orders", [b"later"])
+    before = state(mq)
+    monkeypatch.setattr(ControllerGroup, "commit", refuse)
+    with pytest.raises(StoreError, match="No space left"):
+        mq.restore(snapshot)
+    monkeypatch.undo()
+    assert state(mq) == before
+    mq.clock.advance("1m")
+    assert state(mq) == before, "all serve as they did"
+
+
+def test_unreadable_identity_is_no_snapshot(tmp_path: Path) -> None:
+    with cluster(str(tmp_path), controllers=1) as mq:
+        (file,) = [one for one in tmp_path.rglob("brokerIdentity") if ONE in str(one)]
+        file.unlink()
+        file.mkdir()
+        with pytest.raises(StoreError, match="brokerIdentity: "):
+            mq.snapshot()
+        file.rmdir()

@@ -11,13 +11,17 @@ Source: store/ha/autoswitch/BrokerMetadata.java, TempBrokerMetadata.java, Metada
 from __future__ import annotations
 
 import os
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from fakemq.errors import StoreError
 from fakemq.files.texts import DiskTextFile, MemoryTextFile
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from fakemq.config.v5.model import BrokerConfig5
     from fakemq.dispatch.node import NodeContext
     from fakemq.files.texts import TextFile
@@ -77,6 +81,15 @@ def _names(text: str) -> tuple[str, str, int]:
     return parts[0], parts[1], int(digits)
 
 
+@contextmanager
+def store_errors(file: TextFile) -> Iterator[None]:
+    """Raise StoreError, with the path, for an OSError that a file raises."""
+    try:
+        yield
+    except OSError as error:
+        raise StoreError(f"{file.path}: {error.strerror}") from None
+
+
 class Identity:
     """Both files of one broker: in its directory, where the config says, or in memory.
 
@@ -96,8 +109,9 @@ class Identity:
 
     @property
     def text(self) -> str | None:
-        """The text of ``brokerIdentity``; None if it is not there."""
-        return self._text(self._file)
+        """The text of ``brokerIdentity``; None if it is not there, StoreError if unreadable."""
+        with store_errors(self._file):
+            return self._file.read()
 
     @property
     def own_id(self) -> int | None:
@@ -106,8 +120,15 @@ class Identity:
         return None if found is None else found.broker_id
 
     def put(self, text: str) -> None:
-        """Replace ``brokerIdentity`` by a text that it has had."""
-        self._replace(self._file, text)
+        """Have a text in ``brokerIdentity`` that it has had; raise StoreError.
+
+        A file that has it is left alone, so that a full disk costs no broker the id that it has.
+        """
+        with store_errors(self._file):
+            self._temp.delete()
+            if self._file.read() != text:
+                self._file.delete()  # as Java: there is no backup
+                self._file.write(text)
 
     def read(self) -> BrokerMetadata | None:
         """Return the broker's identity; None if it has none yet."""

@@ -20,6 +20,7 @@ from fakemq.clock.clock import Clock
 from fakemq.clock.node_clock import NodeClock
 from fakemq.config.v5.model import BrokerConfig5
 from fakemq.dispatch.node import NodeContext
+from fakemq.errors import StoreError
 from fakemq.events.core import Warned
 from fakemq.faults.plan import FaultPlan
 from fakemq.journal.journal import Journal
@@ -134,3 +135,17 @@ def test_damage_that_lasts_is_reported_a_few_times(tmp_path: Path) -> None:
     for _ in range(30):
         assert files.read() is None
     assert len(warnings(journal)) == MAX_LINES
+
+
+def test_put_text_is_written_or_refused_aloud(tmp_path: Path) -> None:
+    files, _ = identity(tmp_path)
+    files.put("DefaultCluster#broker-a#2")
+    assert files.text == "DefaultCluster#broker-a#2"
+    (tmp_path / "brokerIdentity.tmp").mkdir()
+    files.put("DefaultCluster#broker-a#2")
+    with pytest.raises(StoreError, match="brokerIdentity: "):
+        files.put("DefaultCluster#broker-a#3")
+    (tmp_path / "brokerIdentity").unlink(missing_ok=True)
+    (tmp_path / "brokerIdentity").mkdir()
+    with pytest.raises(StoreError, match="brokerIdentity: "):
+        assert files.text
