@@ -280,8 +280,10 @@ class Chronicle:
         """Slave's name → the ends of its log over time."""
         self.answers: dict[int, int | None] = {}
         """Number of a request's entry → response code; None if there was no response."""
-        self.answered: dict[int, int] = {}
-        """Number of a request's entry → that of its answer; under controllers."""
+        self._unanswered: dict[int, list[tuple[Record, Entry]]] = defaultdict(list)
+        """Number of a request's entry → what it stored, until it is answered; under controllers."""
+        self._copies: dict[int, tuple[int, int]] = {}
+        """Number of an append's entry → `copies`, as they were when it was answered."""
         self.requests: dict[int, Entry] = {}
         """Number of a request's entry → the entry."""
         self.hits: dict[int, list[Entry]] = defaultdict(list)
@@ -484,21 +486,24 @@ class Chronicle:
         self.collided.pop(place, None)
         self.pops.forget(place)
         self.appended[record] = entry
+        if self.roles.has_controllers and entry.cause in self.requests:
+            self._unanswered[entry.cause].append((record, entry))
         self._at[place] = record
         if event.msg_id:
             self._first_of.setdefault(event.msg_id, record)
 
-    def copies(self, record: Record, entry: Entry) -> tuple[int, int]:
+    def copies(self, entry: Entry) -> tuple[int, int]:
         """Return how many replicas had a record when its producer was answered, and of how many.
 
         ``entry`` stored it. Without controllers, or without an answer, it is (0, 0).
         """
-        answered = self.answered.get(entry.cause)
-        if answered is None:
-            return 0, 0
+        return self._copies.get(entry.seq, (0, 0))
+
+    def _copies_now(self, record: Record, entry: Entry) -> tuple[int, int]:
+        """Return the same of now: a log that is cut later had the record nevertheless."""
         nodes = [one for one, name in self.broker_names.items() if name == record[0]]
         others = [self.replicated[one].past(record[1]) for one in nodes if one in self.replicated]
-        having = [one for one in others if one is not None and entry.seq < one.seq < answered]
+        having = [one for one in others if one is not None and entry.seq < one.seq]
         return 1 + len(having), len(nodes)
 
     def _forget_record(self, record: Record) -> None:
@@ -792,8 +797,8 @@ class Chronicle:
         assert isinstance(event, RequestHandled)
         if entry.cause in self.requests:
             self.answers.setdefault(entry.cause, event.response_code)
-            if self.roles.has_controllers:
-                self.answered.setdefault(entry.cause, entry.seq)
+            for record, stored in self._unanswered.pop(entry.cause, ()):
+                self._copies[stored.seq] = self._copies_now(record, stored)
 
     def _member_changed(self, entry: Entry) -> None:
         event = entry.event

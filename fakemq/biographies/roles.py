@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from fakemq.journal.entries import Entry
 
 MOST = 1_000
-"""How many changes, and how many cuts, are known: the newest."""
+"""How many changes, cuts and overwritten records are known: the newest of each."""
 
 
 class Roles:
@@ -33,7 +33,7 @@ class Roles:
             node.startswith(f"{name}@") for node, name in broker_names.items()
         )
         """Whether controllers name the masters."""
-        self.overwritten: list[Entry] = []
+        self.overwritten: deque[Entry] = deque(maxlen=MOST)
         """What stored records that are gone: another master has stored others in their place."""
 
     def changed(self, entry: Entry) -> None:

@@ -156,7 +156,7 @@ class Walk:
             sender = f"{client_id} ({peer})" if client_id else peer
             answer = sent_answer(chronicle, entry)
         record = (chronicle.broker_names.get(event.node, event.node), event.phy_offset)
-        copies, replicas = chronicle.copies(record, entry)
+        copies, replicas = chronicle.copies(entry)
         self._add(
             steps.Stored,
             entry,

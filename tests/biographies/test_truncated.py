@@ -9,6 +9,7 @@ import pytest
 import fakemq
 from fakemq.biographies import steps
 from fakemq.biographies.chronicle import Rising
+from fakemq.biographies.roles import MOST, Roles
 from fakemq.broker.seeding import seed as put
 from fakemq.clock.clock import Clock
 from fakemq.events import LogTruncated, NodeStarted, RoleChanged
@@ -64,6 +65,10 @@ def test_offsets_beyond_a_cut_count_no_more() -> None:
     assert (rising.past(50), rising.past(150), rising.end_offset) == (first, again, 180)
 
 
+def test_overwritten_records_are_known_up_to_a_limit() -> None:
+    assert Roles({}).overwritten.maxlen == MOST
+
+
 # -- what a biography and a diagnosis say -----------------------------------------------------
 
 
@@ -103,6 +108,15 @@ def test_biography_says_how_many_replicas_had_the_message(mq: fakemq.Cluster) ->
     assert "answered SEND_OK with 3 of 3 copies" in str(stored(three))
     assert "answered SEND_OK with 2 of 3 copies" in str(stored(two))
     assert stored(two).beside == ""
+
+
+def test_copies_are_those_of_the_answer_though_a_log_was_cut_later(mq: fakemq.Cluster) -> None:
+    mq.broker(THREE).kill()
+    mq.producer().send("orders", b"two")
+    cut = LogTruncated(node=TWO, phy_offset=0, end_offset=1_000)
+    mq.inspect(lambda core: core.journal.add(cut))
+    (two,) = mq.messages("orders")
+    assert "answered SEND_OK with 2 of 3 copies" in str(stored(two))
 
 
 def test_message_that_no_slave_had_is_missing_at_the_new_master(mq: fakemq.Cluster) -> None:
