@@ -29,7 +29,7 @@ from fakemq.events.controller import ControllerDeposed, ControllerElected, Repli
 
 if TYPE_CHECKING:
     import random
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from fakemq.clock.node_clock import NodeClock
     from fakemq.clock.timers import Timer
@@ -184,13 +184,21 @@ class ControllerGroup:
 
         Raise StoreError if the log cannot be written.
         """
+        self.forgetting(names)()
+
+    def forgetting(self, names: Iterable[str] | None = None) -> Callable[[], None]:
+        """Do the same; return what says so in the journal, for a caller that has a cause then."""
         if names is None:
             names = sorted({*self.state.replica_infos, *self.state.sync_state_infos})
         events = [*map(_forgotten, names)]
         self.commit(events)
-        for one in events:
-            cleaned = ReplicasCleaned(node=NAME, broker_name=one.broker_name, broker_ids=())
-            self._journal.add(cleaned)
+
+        def say() -> None:
+            for one in events:
+                cleaned = ReplicasCleaned(node=NAME, broker_name=one.broker_name, broker_ids=())
+                self._journal.add(cleaned)
+
+        return say
 
     def kept(self) -> tuple[GroupKept, ...]:
         """Return the events that make all groups of brokers as they are."""

@@ -5,14 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fakemq.errors import ConfigError
-from fakemq.faults.plan import ONCE, Scope
-from fakemq.handles.faults.placing import Fault, FaultPlacing
+from fakemq.handles.faults.placing import AtOnce, Fault, FaultPlacing
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from fakemq.controller.group import ControllerGroup
-    from fakemq.faults.plan import Point
 
 
 class ControllerFaults(FaultPlacing):
@@ -30,35 +26,32 @@ class ControllerFaults(FaultPlacing):
         from fakemq.faults.points import DEPOSE  # few tests do this
 
         group = self._group()
-        if group.leader is None:
-            raise LookupError("no controller leads now: nothing to depose")
-        return self._at_once(DEPOSE, f"depose {group.leader.name}", group.leader.name, group.depose)
+
+        def look() -> AtOnce:
+            if group.leader is None:
+                raise LookupError("no controller leads now: nothing to depose")
+            name = group.leader.name
+            return f"depose {name}", [(name, "", group.depose)]
+
+        return self._at_once(DEPOSE, look)
 
     def forget_groups(self) -> Fault:
         """Let all controllers lose their log: they know no group of brokers any more.
 
         Masters and slaves keep their roles, and serve. They ask for their group, which is unknown
         (2008), register again, and are refused (2010), every 5 s. A broker that starts again stays
-        fenced. They join again without ``brokerIdentity`` and ``epochFileCheckpoint``.
+        fenced. They join again without ``brokerIdentity`` and ``epochFileCheckpoint``. StoreError
+        if the log cannot be written: nothing is forgotten then, and no fault is placed.
         """
         from fakemq.faults.points import FORGET  # few tests do this
 
         group = self._group()
-        return self._at_once(FORGET, "forget all groups", "controllers", group.forget)
+        return self._at_once(
+            FORGET, lambda: ("forget all groups", [("controllers", "", group.forgetting())])
+        )
 
     def _group(self) -> ControllerGroup:
         controllers = self._core.controllers
         if controllers is None:
             raise ConfigError("this cluster has no controllers: start it with controllers=1")
         return controllers.group
-
-    def _at_once(self, point: Point[None], what: str, on: str, act: Callable[[], None]) -> Fault:
-        fault = self._place(point, None, what, Scope(), ONCE)
-
-        def happen() -> None:
-            with self._core.journal.because(fault._placed.hit(on, "")):
-                act()
-            self._core.network.settle()
-
-        self._call(happen)
-        return fault

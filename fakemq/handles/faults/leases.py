@@ -6,10 +6,9 @@ from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, TypeVar, Unpack
 
 from fakemq.errors import ConfigError
-from fakemq.faults.plan import ONCE, Scope
 from fakemq.faults.points import EXPIRE_NOW
 from fakemq.faults.request_scope import with_instances
-from fakemq.handles.faults.placing import Fault, FaultPlacing, Often, lasting
+from fakemq.handles.faults.placing import AtOnce, Fault, FaultPlacing, Often, lasting
 from fakemq.handles.faults.scopes import in_words, scope
 
 if TYPE_CHECKING:
@@ -96,7 +95,7 @@ class LeaseFaults(FaultPlacing):
             self._core, None, node=node, group=group, topic=topic, queue=queue, client=client
         )
         what = in_words("expire locks", scoped)
-        return self._at_once(what, f"locks of {group}", self._brokers(node), act)
+        return self._expire(what, f"locks of {group}", self._brokers(node), act)
 
     def expire_client(self, client: str, *, node: str | None = None) -> Fault:
         """Remove a client from the brokers and close its connection, as after 120 s of silence.
@@ -106,7 +105,7 @@ class LeaseFaults(FaultPlacing):
         from fakemq.broker.faults import expire_client
 
         what = in_words("expire client", scope(self._core, None, node=node, client=client))
-        return self._at_once(
+        return self._expire(
             what, f"client {client}", self._brokers(node), lambda at: expire_client(at, client)
         )
 
@@ -124,13 +123,13 @@ class LeaseFaults(FaultPlacing):
             return lambda: name_server.registration.expire(addr)
 
         what = f"expire broker {broker}"
-        return self._at_once(what, f"broker {broker}", self._name_servers(namesrv), act)
+        return self._expire(what, f"broker {broker}", self._name_servers(namesrv), act)
 
     def _brokers(self, node: str | None) -> list[Broker]:
         core = self._core
         return list(core.brokers.values()) if node is None else [core.broker(node)]
 
-    def _at_once(
+    def _expire(
         self,
         what: str,
         of: str,
@@ -141,18 +140,12 @@ class LeaseFaults(FaultPlacing):
 
         ``act`` returns the change to make at a node, or None if the node has nothing to change.
         """
-        core = self._core
 
-        def place() -> Fault:
-            acts = [(node.name, done) for node in nodes if (done := act(node)) is not None]
+        def look() -> AtOnce:
+            acts = [(node.name, of, done) for node in nodes if (done := act(node)) is not None]
             if not acts:
                 names = ", ".join(node.name for node in nodes)
                 raise LookupError(f"{what}: found none at {names}")
-            fault = self._place(EXPIRE_NOW, None, what, Scope(), ONCE)
-            for name, done in acts:
-                with core.journal.because(fault._placed.hit(name, of)):
-                    done()
-            core.network.settle()
-            return fault
+            return what, acts
 
-        return self._call(place)
+        return self._at_once(EXPIRE_NOW, look)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Self, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypedDict, TypeVar
 
 from fakemq.config import checked
 from fakemq.errors import ArgumentError, ConfigError, counted, did_you_mean, printable
-from fakemq.faults.plan import ALWAYS, ActiveFault, Point, Scope, When
+from fakemq.faults.plan import ALWAYS, ONCE, ActiveFault, Point, Scope, When
 from fakemq.handles.faults.scopes import FAMILIES, Where
 from fakemq.handles.running import Handle, Running
 from fakemq.protocol.codes import code_name
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 ActionT = TypeVar("ActionT")
 UsuallyT = TypeVar("UsuallyT")
+AtOnce: TypeAlias = tuple[str, list[tuple[str, str, Callable[[], object]]]]
+"""A fault in words, and its effects: at which node, on what, and the change, which cannot fail."""
 
 
 class Often(TypedDict, total=False):
@@ -182,6 +184,24 @@ class FaultPlacing(Handle):
             )
 
         return Fault(self._running, self._call(place))
+
+    def _at_once(self, point: Point[None], look: Callable[[], AtOnce]) -> Fault:
+        """Place a fault that acts now, in the same call in which ``look`` says what it does.
+
+        An error of ``look`` is raised, and no fault is placed.
+        """
+        core = self._core
+
+        def place() -> Fault:
+            what, effects = look()
+            fault = self._place(point, None, what, Scope(), ONCE)
+            for node, on, act in effects:
+                with core.journal.because(fault._placed.hit(node, on)):
+                    act()
+            core.network.settle()
+            return fault
+
+        return self._call(place)
 
     def _name_servers(self, namesrv: str | int | None) -> list[NameServer]:
         """Return the name server with a name, number or address, or all for None.

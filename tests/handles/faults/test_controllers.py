@@ -8,12 +8,15 @@ import pytest
 
 import fakemq
 from fakemq.client import RemotingError
-from fakemq.errors import ConfigError
+from fakemq.controller.group import ControllerGroup
+from fakemq.core.cluster import ClusterCore
+from fakemq.errors import ConfigError, StoreError
 from fakemq.events import RoleChanged
 from fakemq.events.controller import ControllerDeposed, MasterElected, ReplicasCleaned
 from fakemq.events.core import RequestHandled
 from fakemq.events.faults import FaultHit
 from fakemq.handles.faults import Faults
+from fakemq.handles.faults.controllers import ControllerFaults
 from fakemq.protocol.v5.codes import RequestCode5
 from tests.support.control import Http
 
@@ -187,6 +190,42 @@ def test_cluster_without_controllers_says_so() -> None:
             mq.controllers.depose()
         with pytest.raises(LookupError, match="'controllers': this cluster has none"):
             mq.controllers.partition("broker-a")
+
+
+def test_log_that_cannot_be_written_is_not_lost(
+    mq: fakemq.Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise StoreError("events.jsonl: could not be written: No space left on device")
+
+    monkeypatch.setattr(ControllerGroup, "commit", refuse)
+    with pytest.raises(StoreError, match="No space left"):
+        mq.controllers.forget()
+    monkeypatch.undo()
+    assert mq.faults.placed() == []
+    assert mq.journal.find(FaultHit) == []
+    assert mq.journal.find(ReplicasCleaned) == []
+
+
+def test_leader_is_looked_for_when_it_is_deposed(
+    mq: fakemq.Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    carry_out = ControllerFaults._call
+
+    def depose(core: ClusterCore) -> None:
+        assert core.controllers is not None
+        core.controllers.group.depose()
+
+    def later(self: ControllerFaults, act: Callable[[], object]) -> object:
+        """Let the cluster depose its leader between two calls of another thread."""
+        monkeypatch.setattr(ControllerFaults, "_call", carry_out)
+        mq.inspect(depose)
+        return carry_out(self, act)
+
+    monkeypatch.setattr(ControllerFaults, "_call", later)
+    with pytest.raises(LookupError, match="nothing to depose"):
+        mq.controllers.depose()
+    assert mq.faults.placed() == []
 
 
 def test_nothing_to_depose_is_said(mq: fakemq.Cluster) -> None:
