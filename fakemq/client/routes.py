@@ -50,13 +50,20 @@ class RouteTable:
         self.brokers: dict[str, dict[int, str]] = {}
 
     def put(self, topic: str, data: TopicRouteData, now_ms: int) -> Route:
-        """Store a topic's route and the addresses of its brokers; return the route."""
-        for broker in data.broker_datas:
-            if broker.broker_name is not None:
-                self.brokers[broker.broker_name] = dict(broker.broker_addrs)
+        """Store a topic's route and the addresses of its brokers; return the route.
+
+        A malformed order conf raises a `NumberFormatError`, once the addresses are stored.
+        """
+        self.put_brokers(data)
         route = Route(data, publish_queues(topic, data), subscribe_queues(topic, data), now_ms)
         self.routes[topic] = route
         return route
+
+    def put_brokers(self, data: TopicRouteData) -> None:
+        """Store the addresses of the brokers of a route."""
+        for broker in data.broker_datas:
+            if broker.broker_name is not None:
+                self.brokers[broker.broker_name] = dict(broker.broker_addrs)
 
     def drop_offline(self) -> set[str]:
         """Forget the addresses that no route names any more; return those that are left.

@@ -71,7 +71,7 @@ class EscapeReads:
         if route is None:
             return RemoteRead(None, again=True)
         known = RouteTable()
-        known.put(topic, route, 0)
+        known.put_brokers(route)
         broker = known.any_addr(broker_name)
         if broker is None:
             return RemoteRead(None, again=True)
@@ -104,9 +104,12 @@ class EscapeReads:
             answered = PullMessageResponseHeader.decode(response.ext_fields)
         except HeaderError:
             return RemoteRead(None, again=True)
-        properties = found[0].properties
+        message = found[0]
+        if (message.topic, message.queue_id, message.queue_offset) != (topic, queue_id, offset):
+            return RemoteRead(None, again=True)
+        properties = message.properties
         properties[MIN_OFFSET], properties[MAX_OFFSET] = (
             str(answered.min_offset),
             str(answered.max_offset),
         )
-        return RemoteRead(found[0])
+        return RemoteRead(message)

@@ -20,6 +20,7 @@ from fakemq.broker import addresses
 from fakemq.broker.tables.consume_stats import MAX_QUEUES
 from fakemq.broker.v5.pop.revive_log import ACK_TIME_INTERVAL_MS
 from fakemq.broker.v5.pop.revive_queue import FEW, ReviveQueue
+from fakemq.events.core import failure
 from fakemq.events.pop import Revived
 from fakemq.later import Later, drive
 from fakemq.protocol.bodies.pop import AckMsg, BatchAckMsg, PopCheckPoint
@@ -267,16 +268,15 @@ class PopRevive:
         now_ms = self._node.clock.now_ms()
         while (ck := queue.first()) is not None and ck.revive_time + LAG_MS <= now_ms:
             done = self._elsewhere(ck, queue.queue_id)
-            if done is not None and not done.done:
+            if done is None:
+                self._end(queue, ck)
+                self._revive(ck, queue.queue_id)
+            elif not done.done:
                 queue.under_way = done
                 done.when_done(partial(self._came, queue, ck, done))
                 return
-            if done is not None and not done.result():
-                self._wait_for_another(queue)
+            elif not self._is_over(queue, ck, done):
                 return
-            self._end(queue, ck)
-            if done is None:
-                self._revive(ck, queue.queue_id)
             yield
             if self._queues.get(queue.queue_id) is not queue:
                 return  # the broker was stopped or reset meanwhile; a start reads the rest again
@@ -304,12 +304,21 @@ class PopRevive:
         if self._queues.get(queue.queue_id) is not queue:
             return  # stopped meanwhile
         queue.under_way = None
-        if not done.result():
+        if self._is_over(queue, ck, done):
+            self._node.clock.carry_out(self._scan(queue), peer=queue)
+
+    def _is_over(self, queue: ReviveQueue, ck: PopCheckPoint, done: Later[bool]) -> bool:
+        """End a checkpoint that needed another broker; return False if that is tried again."""
+        try:
+            over = done.result()
+        except Exception as error:
+            self._node.journal.add(failure(self._node.name, None, error))
+            over = False
+        if not over:
             self._wait_for_another(queue)
-            return
-        if queue.is_pending(ck):  # it may have been acknowledged meanwhile
+        elif queue.is_pending(ck):  # it may have been acknowledged meanwhile
             self._end(queue, ck)
-        self._node.clock.carry_out(self._scan(queue), peer=queue)
+        return over
 
     def _hand_over(self, ck: PopCheckPoint, revive_queue_id: int) -> Waits[bool]:
         """Send a checkpoint to another broker, which revives it: it reads the messages from here.
