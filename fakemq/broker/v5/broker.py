@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from fakemq.broker.popped import OutMessage
     from fakemq.broker.v5.acting.service import ActingMasterService
     from fakemq.broker.v5.escape.bridge import EscapeBridge
-    from fakemq.broker.v5.escape.reading import RemoteRead
+    from fakemq.broker.v5.escape.reading import Take
     from fakemq.broker.v5.replicas.manager import ReplicasManager
     from fakemq.broker.v5.replicas.node import Replication
     from fakemq.clock.slices import Steps
@@ -238,11 +238,11 @@ class Broker5(Broker):
             bridge.put_message, bridge.async_put_message, bridge.put_message_to_specific_queue
         )
 
-    def _read_elsewhere(self, ck: PopCheckPoint, offset: int) -> Later[RemoteRead]:
+    def _read_elsewhere(self, ck: PopCheckPoint, take: Take) -> Later[None]:
         from fakemq.broker.v5.escape.reading import EscapeReads  # few clusters have such
 
         reads = EscapeReads(self.node, self.config, self.routes, lambda: self.outbound)
-        return drive(reads.get_message(ck.broker_name or "", ck.topic or "", ck.queue_id, offset))
+        return drive(reads.read(ck, take))
 
     def _make_replication(self) -> HAService:
         if self.replicas is not None:

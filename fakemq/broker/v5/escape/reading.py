@@ -1,4 +1,4 @@
-"""Reads of one message of another broker, for checkpoints that name its broker.
+"""Reads of messages of another broker, for checkpoints that name it.
 
 Differs: Java decompresses the body and lets the sysFlag say that it is compressed,
 so that no consumer can read it. Here the body stays as it is stored.
@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from fakemq.client.routes import RouteTable
-from fakemq.later import Later
+from fakemq.later import Later, drive
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.errors import HeaderError
@@ -24,6 +24,7 @@ from fakemq.protocol.sysflag import PullSysFlag
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import TypeAlias
 
     from fakemq.broker.v5.topic_routes import TopicRouteInfoManager
     from fakemq.config.model import BrokerConfig
@@ -31,7 +32,11 @@ if TYPE_CHECKING:
     from fakemq.dispatch.node import NodeContext
     from fakemq.later import Waits
     from fakemq.net.outbound import Outbound
+    from fakemq.protocol.bodies.pop import PopCheckPoint
     from fakemq.protocol.message import MessageExt
+
+    Take: TypeAlias = Callable[[int, "RemoteRead"], None]
+    """Takes what is found at an offset."""
 
 PULL_TIMEOUT_MS: Final = 10_000
 _NOTHING_THERE: Final = (
@@ -49,7 +54,7 @@ class RemoteRead(NamedTuple):
 
 
 class EscapeReads:
-    """The reads of one broker: each asks a name server where the other one is."""
+    """The reads of one broker: each checkpoint asks a name server where the other one is."""
 
     def __init__(
         self,
@@ -63,18 +68,34 @@ class EscapeReads:
         self._outbound = outbound
         self._group = f"InnerConsumerGroup_{config.broker_name}_{config.broker_id}"
 
-    def get_message(
-        self, broker_name: str, topic: str, queue_id: int, offset: int
-    ) -> Waits[RemoteRead]:
-        """Return the message at an offset of a queue of another broker."""
-        route = yield self._routes.ask(topic)
-        if route is None:
-            return RemoteRead(None, again=True)
-        known = RouteTable()
-        known.put_brokers(route)
+    def read(self, ck: PopCheckPoint, take: Take) -> Waits[None]:
+        """Read all messages of a checkpoint that are not acknowledged, together.
+
+        ``take`` gets each as it comes: not all of them are in memory.
+        """
+        known, broker_name, topic = RouteTable(), ck.broker_name or "", ck.topic or ""
+        offsets, route = ck.unacknowledged(), (yield self._routes.ask(topic))
+        if route is not None:
+            known.put_brokers(route)
         broker = known.any_addr(broker_name)
         if broker is None:
-            return RemoteRead(None, again=True)
+            for offset in offsets:
+                take(offset, RemoteRead(None, again=True))
+            return
+        place = broker.addr, broker_name, topic, ck.queue_id
+        reads = [drive(self._read_one(*place, offset, take)) for offset in offsets]
+        while reads:
+            yield reads.pop()
+
+    def _read_one(
+        self, addr: str, broker_name: str, topic: str, queue_id: int, offset: int, take: Take
+    ) -> Waits[None]:
+        take(offset, (yield from self._pull(addr, broker_name, topic, queue_id, offset)))
+
+    def _pull(
+        self, addr: str, broker_name: str, topic: str, queue_id: int, offset: int
+    ) -> Waits[RemoteRead]:
+        """Return the message at an offset of a queue of another broker."""
         header = PullMessageRequestHeader(
             consumer_group=self._group,
             topic=topic,
@@ -91,7 +112,7 @@ class EscapeReads:
         fields = header.encode() | {"maxMsgBytes": str(INT_MAX), "bname": broker_name}
         answer: Later[RemotingCommand | None] = Later()
         command = RemotingCommand(RequestCode.PULL_MESSAGE, ext_fields=fields)
-        self._outbound().invoke(broker.addr, command, PULL_TIMEOUT_MS, answer.resolve)
+        self._outbound().invoke(addr, command, PULL_TIMEOUT_MS, answer.resolve)
         response = yield answer
         if response is None or response.code not in (ResponseCode.SUCCESS, *_NOTHING_THERE):
             return RemoteRead(None, again=True)

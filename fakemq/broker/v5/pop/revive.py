@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from fakemq.broker.tables.groups import SubscriptionGroupManager
     from fakemq.broker.tables.offsets import ConsumerOffsetManager
     from fakemq.broker.tables.topics import TopicConfigManager
-    from fakemq.broker.v5.escape.reading import RemoteRead
+    from fakemq.broker.v5.escape.reading import RemoteRead, Take
     from fakemq.broker.v5.pop.inflight import InflightCounter
     from fakemq.broker.v5.pop.revive_log import ReviveLog
     from fakemq.clock.slices import Steps
@@ -98,7 +98,7 @@ class PopRevive:
         log: ReviveLog,
         *,
         put: Callable[[InnerMessage], PutMessageResult],
-        read: Callable[[PopCheckPoint, int], Later[RemoteRead]],
+        read: Callable[[PopCheckPoint, Take], Later[None]],
     ) -> None:
         self._node = node
         self._settings = settings
@@ -111,7 +111,7 @@ class PopRevive:
         self._put = put
         """Stores a message and wakes those that wait for it."""
         self._read_there = read
-        """Returns the message at this offset of the queue of a checkpoint of another broker."""
+        """Reads the messages of a checkpoint of another broker; done when all were taken."""
         self._queues: dict[int, ReviveQueue] = {}
         self._acts_ms = 0
         """When it began to revive."""
@@ -332,17 +332,24 @@ class PopRevive:
     def _revive_from_elsewhere(self, ck: PopCheckPoint, revive_queue_id: int) -> Waits[bool]:
         """Revive messages of another broker: they come into a retry topic of this one.
 
+        What is behind waits for the answers: 3 s for a route, and 10 s for all messages together.
         Source: PopReviveService.java#reviveMsgFromCk, EscapeBridge.java#getMessageAsync (5.5.0)
         """
         topic, group = ck.topic or "", ck.group or ""
+        queue = self._queues.get(revive_queue_id)
+
+        def take(offset: int, read: RemoteRead) -> None:
+            if self._queues.get(revive_queue_id) is not queue:
+                return  # stopped meanwhile: the next start reads the checkpoint again
+            if read.message is not None:
+                again = not self._retry(ck, topic, group, read.message)
+            else:
+                again = read.again
+            if again:
+                self._put_again(ck, offset, revive_queue_id)
+
         if self._knows(topic, group):
-            for offset in ck.unacknowledged():
-                read = yield self._read_there(ck, offset)
-                if read.message is None:
-                    if read.again:
-                        self._put_again(ck, offset, revive_queue_id)
-                elif not self._retry(ck, topic, group, read.message):
-                    self._put_again(ck, offset, revive_queue_id)
+            yield self._read_there(ck, take)
         return True
 
     def _knows(self, topic: str, group: str) -> bool:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from fakemq.broker.broker import Broker
-    from fakemq.broker.v5.escape.reading import RemoteRead
+    from fakemq.broker.v5.escape.reading import Take
     from fakemq.broker.v5.offsets import OffsetResets
     from fakemq.clock.slices import Steps
     from fakemq.clock.timers import Timer
@@ -45,7 +45,7 @@ class PopService:
         broker: Broker,
         resets: OffsetResets,
         *,
-        read: Callable[[PopCheckPoint, int], Later[RemoteRead]],
+        read: Callable[[PopCheckPoint, Take], Later[None]],
     ) -> None:
         self.node = node = broker.node
         self.config = config = config5(broker.config)

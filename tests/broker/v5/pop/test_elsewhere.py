@@ -10,7 +10,9 @@ import pytest
 from fakemq.broker.broker import Broker
 from fakemq.broker.v5.broker import Broker5
 from fakemq.events import HandlerFailed
+from fakemq.later import Later
 from fakemq.protocol.bodies.pop import PopCheckPoint
+from fakemq.protocol.bodies.route import TopicRouteData
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.message import MessageExt, decode_good_records
 from tests.support.broker_lab import send_header
@@ -123,3 +125,45 @@ def test_answer_with_another_message_is_not_taken(
     assert not pair.revived()
     pair.core.advance(30_000)
     assert pair.revived() == [b"there"]
+
+
+def test_silent_broker_holds_a_revive_queue_for_one_time_out(pair: Pair) -> None:
+    pair.store(pair.master, b"here")
+    pair.other.pause()
+    pair.put_checkpoint(num=100)
+    pair.put_checkpoint(broker_name="broker-a")
+    pair.core.advance(5_000)
+    assert not pair.revived()
+    pair.core.advance(10_000)
+    assert pair.revived() == [b"here"]
+    again = {ck.start_offset for ck in pair.reviving.pop.revive.waiting()}
+    assert again == set(range(100))
+
+
+def test_checkpoint_asks_for_one_route(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    ask = pair.reviving.routes.ask
+
+    def noted(topic: str) -> Later[TopicRouteData | None]:
+        asked.append(topic)
+        return ask(topic)
+
+    monkeypatch.setattr(pair.reviving.routes, "ask", noted)
+    pair.store(pair.other, b"one", b"two", b"three")
+    pair.put_checkpoint(num=3)
+    pair.core.advance(10_000)
+    assert pair.revived() == [b"one", b"two", b"three"]
+    assert asked == [TOPIC]
+
+
+def test_stop_leaves_a_checkpoint_to_the_next_start(pair: Pair) -> None:
+    pair.store(pair.other, b"one", b"two")
+    pair.other.pause()
+    pair.put_checkpoint(num=2)
+    pair.core.advance(5_000)
+    pair.stop(pair.master)
+    pair.core.advance(20_000)
+    pair.other.resume()
+    pair.start(pair.master)
+    pair.core.advance(10_000)
+    assert pair.revived() == [b"one", b"two"]
