@@ -13,6 +13,7 @@ from fakemq.biographies.steps import HandedOver
 from fakemq.broker.broker import Broker
 from fakemq.broker.v5.broker import Broker5
 from fakemq.broker.v5.escape import bridge as bridges
+from fakemq.broker.v5.pop import escaping_log
 from fakemq.events import Escaped, HandlerFailed, Revived
 from fakemq.later import Later
 from fakemq.protocol.codes import RequestCode, ResponseCode
@@ -426,6 +427,73 @@ def test_checkpoint_is_put_until_another_broker_takes_it(lab: Lab) -> None:
     lab.start(lab.other)
     lab.core.advance(40_000)
     assert lab.acting.offsets.query(GROUP, TOPIC, 0) == 1
+
+
+def test_acknowledgement_under_way_is_not_taken_for_a_checkpoint(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lab.create_group()
+    for body in (b"one", b"two"):
+        lab.send(body)
+    lab.lose_master()
+    peer = lab.peer(lab.acting)
+    popped = Popped(pop(peer, max_msg_nums=1))
+    lab.core.network.settle()
+    monkeypatch.setattr(bridges, "MOST_MESSAGES", 1)
+    lab.other.pause()
+    assert ack(peer, popped, popped.messages[0]).code == 0
+    pop(peer, max_msg_nums=1)  # the acknowledgement waits, so its checkpoint is refused at once
+    lab.other.resume()
+    lab.core.network.settle()
+    assert lab.acting.offsets.query(GROUP, TOPIC, 0) == 1
+    lab.core.advance(60_000)
+    assert lab.acting.offsets.query(GROUP, TOPIC, 0) == 2
+    assert lab.bodies(lab.other, RETRY) == [b"two"]
+
+
+def pops_without_another(lab: Lab, count: int) -> list[Popped]:
+    """Pop messages one by one at the acting master, without another to keep the checkpoints."""
+    for number in range(count):
+        lab.send(b"%d" % number)
+    lab.core.advance(FOLLOWED_MS)
+    lab.kill(lab.other)
+    lab.lose_master(followed_ms=0)
+    return [Popped(pop(lab.peer(lab.acting), max_msg_nums=1)) for _ in range(count)]
+
+
+def test_refused_checkpoints_are_tried_by_one_put_a_second(lab: Lab) -> None:
+    popped = pops_without_another(lab, 20)
+    assert len(lab.acting.pop.log.refused) == len(lab.escapes()) == 20
+    ack(lab.peer(lab.acting), popped[0], popped[0].messages[0])
+    assert len(lab.escapes()) == 21
+    lab.core.advance(30_000)
+    assert 40 <= len(lab.escapes()) <= 51
+    lab.start(lab.other)
+    lab.core.advance(31_000)  # the route is asked for again
+    assert lab.acting.pop.log.refused == []
+    assert lab.acting.offsets.query(GROUP, TOPIC, 0) == 20
+
+
+def test_refused_checkpoints_are_bounded(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(escaping_log, "MOST_REFUSED", 3)
+    pops_without_another(lab, 5)
+    assert len(lab.acting.pop.log.refused) == 3
+    lab.start(lab.other)
+    lab.core.advance(31_000)
+    assert lab.acting.pop.log.refused == []
+    assert lab.acting.offsets.query(GROUP, TOPIC, 0) == 0  # two come again
+
+
+def test_checkpoint_is_not_kept_without_escape() -> None:
+    lab = Lab(escapes=False)
+    lab.send(b"one")
+    lab.lose_master()
+    assert pop_bodies(lab.peer(lab.acting)) == [b"one"]
+    assert lab.acting.pop.log.refused == []
+    assert "disk_retry" not in {timer.kind for timer in lab.core.clock.timers()}
+    lab.start(lab.master)
+    lab.core.advance(5_000)
+    assert pop_bodies(lab.peer(lab.master)) == [b"one"]
 
 
 def pop_bodies(peer: Peer) -> list[bytes]:

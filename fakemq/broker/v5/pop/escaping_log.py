@@ -9,13 +9,11 @@ AckMessageProcessor.java#appendAck (5.5.0)
 
 from __future__ import annotations
 
-from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from fakemq.broker.v5.pop.revive_log import STORED, ReviveLog
-from fakemq.later import Later
-from fakemq.store.puts import put_ended
-from fakemq.store.results import PutMessageStatus
+from fakemq.broker.v5.pop.revive_log import STORED, Begun, ReviveLog
+from fakemq.config.v5.model import config5
+from fakemq.later import Later, drive
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,78 +21,106 @@ if TYPE_CHECKING:
     from fakemq.broker.sending.puts import Put
     from fakemq.config.model import BrokerConfig
     from fakemq.dispatch.node import NodeContext
+    from fakemq.later import Waits
     from fakemq.protocol.bodies.pop import PopCheckPoint
     from fakemq.store.inner_message import InnerMessage
     from fakemq.store.puts import PutMessageResult
     from fakemq.store.store import StoreRole
+
+MOST_REFUSED: Final = 10_000
+"""The most checkpoints that wait at a slave for another master. Java keeps all."""
 
 
 class EscapingReviveLog(ReviveLog):
     """Writes the records of one broker; those of a slave are under way for a while.
 
     What answers a client does not wait for them, unless its answer depends on it.
+
+    A slave keeps a refused checkpoint if another broker may take it later, and at most
+    `MOST_REFUSED`. The offset of a group stays before one that is not kept: its messages come again
+    at the master. So it is in Java without enableRemoteEscape, which keeps what no broker takes.
     """
 
     def __init__(self, node: NodeContext[BrokerConfig], role: StoreRole, *, put: Put) -> None:
         super().__init__(node, role, put=self._begin)
         self._escape = put
-        self._under_way: Later[PutMessageResult] | None = None
-        """What the last put waits for."""
+        self._sends_again: Later[None] | None = None
+        """The end of the last try to send what was refused."""
 
-    def _begin(self, message: InnerMessage) -> PutMessageResult:
+    def _begin(self, message: InnerMessage) -> PutMessageResult | Begun:
         put = self._escape(message)
-        if not isinstance(put, Later):
-            return put
-        self._under_way = put
-        return put_ended(PutMessageStatus.PUT_OK)
-
-    def _taken(self) -> Later[PutMessageResult] | None:
-        """Return what the last put waits for; None if it is over."""
-        put, self._under_way = self._under_way, None
-        return put
+        return Begun(put) if isinstance(put, Later) else put
 
     def keep_checkpoint(
         self, ck: PopCheckPoint, revive_queue_id: int, stored: Callable[[], None]
     ) -> bool:
         if not self._role.is_slave:
             return super().keep_checkpoint(ck, revive_queue_id, stored)
-        taken = self._put_checkpoint(ck, revive_queue_id)
-        put = self._taken()
-        if put is not None:
-            put.when_done(partial(self._kept, self._life, ck, revive_queue_id, stored, put))
-        elif not taken:
-            self._keep_refused(ck, revive_queue_id, stored)
-        return taken and put is None  # no revive queue has that number
+        sent = drive(self._send(ck, revive_queue_id, stored))
+        if sent.done:
+            return sent.result()
+        sent.when_done(lambda: stored() if sent.result() else None)
+        return False
 
-    def _kept(
-        self,
-        life: int,
-        ck: PopCheckPoint,
-        revive_queue_id: int,
-        stored: Callable[[], None],
-        put: Later[PutMessageResult],
-    ) -> None:
+    def _send(
+        self, ck: PopCheckPoint, revive_queue_id: int, stored: Callable[[], None]
+    ) -> Waits[bool]:
+        """Send a checkpoint, and keep one that is refused; return whether it is stored."""
+        life, put = self._life, self._put_checkpoint(ck, revive_queue_id)
+        result: PutMessageResult | Begun = (yield put.put) if isinstance(put, Begun) else put
         if life != self._life:
-            return  # stopped meanwhile
-        if put.result().status in STORED:
-            stored()
-        else:
-            self._keep_refused(ck, revive_queue_id, stored)
+            return False  # stopped meanwhile
+        if result.status in STORED:
+            return True
+        self._keep_refused(ck, revive_queue_id, stored)
+        return False
+
+    def _keep_refused(
+        self, ck: PopCheckPoint, revive_queue_id: int, stored: Callable[[], None]
+    ) -> None:
+        if self._role.is_slave and (
+            not config5(self._node.config).enable_remote_escape
+            or len(self._refused) >= MOST_REFUSED
+        ):
+            return
+        super()._keep_refused(ck, revive_queue_id, stored)
 
     def _put_refused(self) -> bool:
-        """Put what was refused; a slave waits for no order, as each goes its own way."""
+        """Put what was refused; a slave's records wait for no order, as each goes its own way."""
+        return self._role.is_slave or super()._put_refused()
+
+    def _retry(self) -> None:
         if not self._role.is_slave:
-            return super()._put_refused()
-        refused, self._refused = self._refused, type(self._refused)()
-        for ck, revive_queue_id, stored in refused:
-            self.keep_checkpoint(ck, revive_queue_id, stored)
-        return True
+            super()._retry()
+            return
+        self._timer = None
+        if self._sends_again is None or self._sends_again.done:
+            sent = self._sends_again = drive(self._send_refused())
+            sent.when_done(sent.result)  # raises what went wrong
+        if self._refused:
+            self._wait()
+
+    def _send_refused(self) -> Waits[None]:
+        """Send what was refused, one after the other, until one is refused again.
+
+        All go into the same queue: what refuses one refuses the others, too. That one goes behind
+        them, in case that the other broker refuses only it.
+        """
+        while self._refused:
+            ck, revive_queue_id, stored = self._refused.popleft()
+            if not (yield from self._send(ck, revive_queue_id, stored)):
+                return
+            stored()
 
     def put_checkpoint(self, ck: PopCheckPoint, revive_queue_id: int) -> bool | Later[bool]:
         """Store a checkpoint; a slave knows it once the other broker has answered."""
-        stored = super().put_checkpoint(ck, revive_queue_id)
-        put, later = self._taken(), Later[bool]()
-        if put is None:
-            return stored
-        put.when_done(lambda: later.resolve(put.result().status in STORED))
-        return later
+        if not self._role.is_slave:
+            return super().put_checkpoint(ck, revive_queue_id)
+        if self._comes_too_late(ck):
+            return False
+        put = self._put_checkpoint(ck, revive_queue_id)
+        if not isinstance(put, Begun):
+            return put.status in STORED
+        waits, stored = put.put, Later[bool]()
+        waits.when_done(lambda: stored.resolve(waits.result().status in STORED))
+        return stored

@@ -23,6 +23,7 @@ from fakemq.protocol.properties import (
 )
 from fakemq.protocol.v5.properties import encode_properties
 from fakemq.store.inner_message import InnerMessage, inner_message
+from fakemq.store.puts import put_ended
 from fakemq.store.results import PutMessageStatus
 
 if TYPE_CHECKING:
@@ -49,6 +50,16 @@ STORED: Final = (
 )
 
 
+class Begun:
+    """A put that waits for another broker; for what does not wait it is stored."""
+
+    __slots__ = ("put",)
+    status: Final = PutMessageStatus.PUT_OK
+
+    def __init__(self, put: Later[PutMessageResult]) -> None:
+        self.put = put
+
+
 class ReviveLog:
     """Writes the records of one broker.
 
@@ -65,7 +76,7 @@ class ReviveLog:
         node: NodeContext[BrokerConfig],
         role: StoreRole,
         *,
-        put: Callable[[InnerMessage], PutMessageResult],
+        put: Callable[[InnerMessage], PutMessageResult | Begun],
     ) -> None:
         self._node = node
         self._role = role
@@ -103,7 +114,7 @@ class ReviveLog:
         """
         if self._role.is_slave:
             return False
-        if self._put_refused() and self._put_checkpoint(ck, revive_queue_id):
+        if self._put_refused() and self._put_checkpoint(ck, revive_queue_id).status in STORED:
             return True
         self._keep_refused(ck, revive_queue_id, stored)
         return False
@@ -118,7 +129,7 @@ class ReviveLog:
         """Put what the store refused; return whether it has taken all."""
         while self._refused:
             ck, revive_queue_id, stored = self._refused[0]
-            if not self._put_checkpoint(ck, revive_queue_id):
+            if self._put_checkpoint(ck, revive_queue_id).status not in STORED:
                 return False
             self._refused.popleft()
             stored()
@@ -139,12 +150,15 @@ class ReviveLog:
         As a timer message in Java, it is refused if it comes later than timerMaxDelaySec allows.
         Source: broker/util/HookUtils.java#transformTimerMessage (5.5.0)
         """
-        most_ms = config5(self._node.config).timer_max_delay_sec * 1000
-        if ck.revive_time - ACK_TIME_INTERVAL_MS - self._node.clock.now_ms() > most_ms:
+        if self._comes_too_late(ck):
             return False
-        return self._put_refused() and self._put_checkpoint(ck, revive_queue_id)
+        return self._put_refused() and self._put_checkpoint(ck, revive_queue_id).status in STORED
 
-    def _put_checkpoint(self, ck: PopCheckPoint, revive_queue_id: int) -> bool:
+    def _comes_too_late(self, ck: PopCheckPoint) -> bool:
+        most_ms = config5(self._node.config).timer_max_delay_sec * 1000
+        return ck.revive_time - ACK_TIME_INTERVAL_MS - self._node.clock.now_ms() > most_ms
+
+    def _put_checkpoint(self, ck: PopCheckPoint, revive_queue_id: int) -> PutMessageResult | Begun:
         return self._store(
             ck,
             revive_queue_id,
@@ -170,7 +184,7 @@ class ReviveLog:
             unique_key=ack_key(ack),
             deliver_at_ms=visible_at_ms,
         )
-        return self.ended if stored else None
+        return self.ended if stored.status in STORED else None
 
     def _store(
         self,
@@ -180,9 +194,9 @@ class ReviveLog:
         tag: str,
         unique_key: str,
         deliver_at_ms: int,
-    ) -> bool:
+    ) -> PutMessageResult | Begun:
         if not 0 <= queue_id < max(self.queues, config5(self._node.config).revive_queue_num):
-            return True
+            return put_ended(PutMessageStatus.PUT_OK)
         host = addresses.store_host(self._node.config)
         properties = MadeProperties(
             {
@@ -203,7 +217,7 @@ class ReviveLog:
         )
         self.written = record
         try:
-            return self._put(message).status in STORED
+            return self._put(message)
         finally:
             self.written = None
 
