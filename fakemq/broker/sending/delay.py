@@ -209,6 +209,7 @@ class ScheduleMessageService:
         return max(least, min(offset, store.max_offset_in_queue(SCHEDULE_TOPIC, queue_id)))
 
     def _progress(self, level: _Level) -> None:
+        level.failures = 0
         self._offset_table[level.number] = level.next_offset + 1
         self._persists = 1 if self._file.file is None else TICKS_AFTER_CHANGE
         if self._persist_timer is None:
@@ -313,7 +314,6 @@ class ScheduleMessageService:
                 self._try_again(level)
                 return
             level.next_offset += 1
-        level.failures = 0
         self._wait(level)
 
     def _try_again(self, level: _Level) -> None:

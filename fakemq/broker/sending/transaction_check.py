@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING
 
 from fakemq.broker.sending.transaction_asking import Asking, CheckParts
 from fakemq.broker.sending.transactions import CID_SYS_RMQ_TRANS, check_times
+from fakemq.events.core import Warned
+from fakemq.journal.journal import shortened
 from fakemq.later import Later
 from fakemq.protocol.errors import NumberFormatError
 from fakemq.protocol.header import parse_long
@@ -27,6 +29,7 @@ from fakemq.protocol.java import int64
 from fakemq.protocol.message import MessageExt, decode_good_records
 from fakemq.protocol.properties import (
     CHECK_IMMUNITY_TIME_IN_SECONDS,
+    REAL_TOPIC,
     TRANSACTION_CHECK_TIMES,
     TRANSACTION_PREPARED_QUEUE_OFFSET,
 )
@@ -149,12 +152,22 @@ class _QueueCheck:
         if isinstance(put, Later):
             yield put
             put = put.result()
-        if put.ok or self._escape_failures >= MOST_ESCAPE_FAILURES:
-            self._escape_failures = 0
-            return True
-        self._escape_failures += 1
-        yield 100 * (2 ^ self._escape_failures)  # the exclusive or that Java's ^ is
-        return False
+        if not put.ok:
+            if self._escape_failures < MOST_ESCAPE_FAILURES:
+                self._escape_failures += 1
+                yield 100 * (2 ^ self._escape_failures)  # the exclusive or that Java's ^ is
+                return False
+            self._warn_of_passed_over(half, put.why)
+        self._escape_failures = 0
+        return True
+
+    def _warn_of_passed_over(self, half: MessageExt, why: str) -> None:
+        node, topic = self._parts.node, shortened(half.properties.get(REAL_TOPIC, ""))
+        text = (
+            f"the half message {half.queue_offset} of topic {topic!r} is passed over, as no other"
+            f" master has taken it: {why}; nothing checks it while this broker acts as master"
+        )
+        node.journal.add(Warned(node=node.name, text=text))
 
     def _look_at(self, half: MessageExt) -> _Step:
         transactions, config = self._parts.transactions, self._parts.node.config

@@ -5,22 +5,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 import pytest
 
 import fakemq
 from fakemq.biographies.steps import HandedOver
 from fakemq.broker.broker import Broker
+from fakemq.broker.sending.puts import Putting
+from fakemq.broker.sending.transactions import CID_SYS_RMQ_TRANS
 from fakemq.broker.v5.broker import Broker5
 from fakemq.broker.v5.escape import bridge as bridges
 from fakemq.broker.v5.pop import escaping_log
-from fakemq.events import Escaped, HandlerFailed, Revived
+from fakemq.events import Escaped, HandlerFailed, Revived, Warned
 from fakemq.later import Later
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.message import MessageExt
 from fakemq.protocol.topics import TRANS_HALF_TOPIC
 from fakemq.protocol.v5.codes import RequestCode5
-from fakemq.store.inner_message import inner_message
+from fakemq.store.inner_message import InnerMessage, inner_message
+from fakemq.store.puts import put_ended
 from fakemq.store.results import PutMessageStatus
 from tests.support.broker_lab import send_header
 from tests.support.clients import TOPIC, beat
@@ -350,6 +354,42 @@ def test_half_message_that_is_refused_eleven_times_stays(lab: Lab) -> None:
     assert not lab.stored(lab.other, TRANS_HALF_TOPIC)
 
 
+def test_half_message_is_passed_over_with_a_warning_without_escape() -> None:
+    lab = Lab(escapes=False, total=2)
+    send_half(lab.peer(lab.master), "K", born_timestamp=lab.core.clock.now_ms())
+    lab.lose_master(followed_ms=1_000)
+    lab.core.advance(90_000)
+    (warned,) = lab.core.journal.find(Warned, node=lab.acting.name)
+    assert warned.text == (
+        f"the half message 0 of topic {TOPIC!r} is passed over, as no other master has taken it:"
+        " SERVICE_NOT_AVAILABLE: enableRemoteEscape is off, and the store of a slave takes no"
+        " messages; nothing checks it while this broker acts as master"
+    )
+    lab.start(lab.master)
+    lab.core.advance(5_000)
+    assert lab.master.offsets.query(CID_SYS_RMQ_TRANS, TRANS_HALF_TOPIC, 0) == 1
+
+
+def test_delayed_message_behind_a_delivered_one_is_tried_again_soon(lab: Lab) -> None:
+    """The refusals of the one before do not count."""
+    for body in (b"one", b"two"):
+        lab.send(body, "DELAY\x011\x02")
+    escapes, tried_ms = lab.acting.puts.put_message, list[int]()
+
+    def put(message: InnerMessage) -> Putting:
+        tried_ms.append(lab.core.clock.now_ms())
+        if len(tried_ms) in {6, 8}:
+            return escapes(message)
+        return put_ended(PutMessageStatus.PUT_TO_REMOTE_BROKER_FAIL)
+
+    lab.acting.delay._put = put
+    lab.lose_master(followed_ms=500)
+    lab.core.advance(5_000)
+    assert lab.bodies(lab.other) == [b"one", b"two"]
+    gaps_ms = [after - before for before, after in pairwise(tried_ms)]
+    assert gaps_ms == [100, 200, 300, 400, 500, 0, 100]
+
+
 def test_puts_without_answer_are_bounded(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bridges, "MOST_MESSAGES", 3)
     lab.lose_master()
@@ -537,6 +577,20 @@ def test_checkpoint_waits_at_an_acting_master_for_another(lab: Lab) -> None:
     lab.start(lab.other)
     lab.core.advance(40_000)
     assert lab.bodies(lab.other, RETRY) == [b"popped"]
+
+
+def test_checkpoint_is_handed_over_more_and_more_seldom(lab: Lab) -> None:
+    lab.send(b"popped")
+    pop(lab.peer(lab.master))
+    lab.core.advance(5_000)
+    lab.kill(lab.other)
+    lab.lose_master(followed_ms=0)
+    lab.core.advance(60_000)
+    tries = lab.escapes()
+    assert 5 < len(tries) < 12
+    lab.acting.pop.revive.arrived(0)  # a record changes nothing about that
+    lab.core.advance(100)
+    assert lab.escapes() == tries
 
 
 def test_biography_follows_a_message_to_the_other_master() -> None:

@@ -66,7 +66,11 @@ LAG_MS: Final = ACK_TIME_INTERVAL_MS + 1_000 + 1
 """How long after the end of its invisible time a message goes to its retry topic."""
 
 HAND_OVER_RETRY_MS: Final = 1_000
-"""How long an acting master waits after a refused checkpoint. Java: half a second, three times."""
+"""How long an acting master waits after a refused checkpoint. Java: half a second, three times.
+
+Each further refusal adds as much, up to `HAND_OVER_MOST_MS`.
+"""
+HAND_OVER_MOST_MS: Final = 10_000
 
 QUIET_MS: Final = 100
 """A checkpoint that comes late waits this long for its acknowledgements, which come behind it."""
@@ -239,22 +243,32 @@ class PopRevive:
 
     def _on_wait_end(self, queue: ReviveQueue) -> None:
         queue.timer = queue.due_ms = None
-        if queue.under_way is None:  # else it continues after that
+        if queue.under_way is not None:
+            return  # it continues after that
+        if self._node.clock.now_ms() < queue.not_before_ms:  # a record has arrived since then
+            self._wait_for_another(queue)
+        else:
             self._node.clock.carry_out(self._scan(queue), peer=queue)
 
+    def _refused(self, queue: ReviveQueue) -> None:
+        """Note that no other master has taken the first checkpoint, and wait for one."""
+        queue.failures += 1
+        wait_ms = min(queue.failures * HAND_OVER_RETRY_MS, HAND_OVER_MOST_MS)
+        queue.not_before_ms = self._node.clock.now_ms() + wait_ms
+        self._wait_for_another(queue)
+
     def _wait_for_another(self, queue: ReviveQueue) -> None:
-        """Wait for another master that takes the first checkpoint."""
         clock = self._node.clock
         clock.cancel(queue.timer)
-        queue.due_ms = clock.now_ms() + HAND_OVER_RETRY_MS
+        queue.due_ms = queue.not_before_ms
         queue.timer = clock.call_later(
-            HAND_OVER_RETRY_MS, lambda: self._on_wait_end(queue), kind="pop_revive"
+            queue.due_ms - clock.now_ms(), lambda: self._on_wait_end(queue), kind="pop_revive"
         )
 
     def _look_again(self) -> None:
         """Set all deadlines again, because the wall clock was moved."""
         for queue in self._queues.values():
-            queue.due_ms = None
+            queue.due_ms, queue.not_before_ms = None, 0
             self._node.clock.cancel(queue.timer)
             self._wait(queue)
 
@@ -315,10 +329,12 @@ class PopRevive:
             self._node.journal.add(failure(self._node.name, None, error))
             over = False
         if not over:
-            self._wait_for_another(queue)
-        elif queue.is_pending(ck):  # it may have been acknowledged meanwhile
+            self._refused(queue)
+            return False
+        queue.failures = 0
+        if queue.is_pending(ck):  # it may have been acknowledged meanwhile
             self._end(queue, ck)
-        return over
+        return True
 
     def _hand_over(self, ck: PopCheckPoint, revive_queue_id: int) -> Waits[bool]:
         """Send a checkpoint to another broker, which revives it: it reads the messages from here.

@@ -22,7 +22,9 @@ class ReviveQueue:
         "_done",
         "_due",
         "due_ms",
+        "failures",
         "next_offset",
+        "not_before_ms",
         "pending",
         "queue_id",
         "quiet_from_ms",
@@ -36,6 +38,10 @@ class ReviveQueue:
         self.pending: dict[tuple[object, ...], PopCheckPoint] = {}
         """By merge key, in the order of the queue."""
         self.quiet_from_ms = 0
+        self.failures = 0
+        """How often the other masters have refused its first checkpoint in a row."""
+        self.not_before_ms = 0
+        """When that is handed over again."""
         self.timer: Timer | None = None
         self.under_way: Later[bool] | None = None
         """What its first checkpoint waits for; the others wait for that."""
