@@ -397,9 +397,23 @@ def test_puts_without_answer_are_bounded(lab: Lab, monkeypatch: pytest.MonkeyPat
     puts = [lab.acting.puts.put_message(inner_message(TOPIC, 0, b"x")) for _ in range(4)]
     assert [isinstance(put, Later) for put in puts] == [True, True, True, False]
     assert lab.acting.escape is not None
-    assert len(lab.acting.escape.waiting) == 3
+    assert (lab.acting.escape.waiting.count, lab.acting.escape.waiting.size_bytes) == (3, 3)
     lab.core.advance(4_000)
-    assert not lab.acting.escape.waiting
+    assert (lab.acting.escape.waiting.count, lab.acting.escape.waiting.size_bytes) == (0, 0)
+    lab.other.resume()
+
+
+def test_bytes_of_puts_without_answer_are_bounded(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bridges, "MOST_BYTES", 5)
+    lab.lose_master()
+    lab.other.pause()
+    bodies = (b"abc", b"def", b"gh", b"i")
+    puts = [lab.acting.puts.put_message(inner_message(TOPIC, 0, body)) for body in bodies]
+    assert [isinstance(put, Later) for put in puts] == [True, False, True, False]
+    lab.core.advance(4_000)
+    assert isinstance(lab.acting.puts.put_message(inner_message(TOPIC, 0, b"abcde")), Later)
     lab.other.resume()
 
 

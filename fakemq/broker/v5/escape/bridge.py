@@ -80,6 +80,15 @@ _STATUSES: Final[dict[int, PutMessageStatus]] = {
 }
 
 
+class _Waiting:
+    """The puts without an answer: their number, and the bytes of their bodies."""
+
+    __slots__ = ("count", "size_bytes")
+
+    def __init__(self) -> None:
+        self.count = self.size_bytes = 0
+
+
 class EscapeBridge:
     """The puts of one broker; a result that is a `Later` waits for another broker."""
 
@@ -101,15 +110,13 @@ class EscapeBridge:
         self._put_here = put
         """Stores a message and wakes the pulls that wait for it."""
         self._group = f"InnerProducerGroup_{config.broker_name}_{config.broker_id}"
-        self._puts = 0
         self.forget()
 
     def forget(self) -> None:
         """Know no route, and wait for no answer."""
         self._known = RouteTable()
         self._turns: dict[str, QueueChoice] = {}
-        self.waiting: dict[int, int] = {}
-        """The number of a put without an answer → the bytes of its body."""
+        self.waiting = _Waiting()
 
     # -- puts ---------------------------------------------------------------------------------
 
@@ -141,17 +148,17 @@ class EscapeBridge:
             why = "enableRemoteEscape is off, and the store of a slave takes no messages"
             return put_ended(PutMessageStatus.SERVICE_NOT_AVAILABLE, reason=why)
         waiting, size_bytes = self.waiting, len(message.body)
-        if len(waiting) >= MOST_MESSAGES or sum(waiting.values()) + size_bytes > MOST_BYTES:
-            return _failed(f"{len(waiting)} messages wait for answers of other brokers")
-        self._puts += 1
-        ended = drive(self._escape(message, choose, self._puts, strict=strict))
+        if waiting.count >= MOST_MESSAGES or waiting.size_bytes + size_bytes > MOST_BYTES:
+            return _failed(f"{waiting.count} messages wait for answers of other brokers")
+        ended = drive(self._escape(message, choose, strict=strict))
         return ended.result() if ended.done else ended
 
     def _escape(
-        self, message: InnerMessage, choose: Choice, number: int, *, strict: bool
+        self, message: InnerMessage, choose: Choice, *, strict: bool
     ) -> Waits[PutMessageResult]:
-        waiting = self.waiting
-        waiting[number] = len(message.body)
+        waiting, size_bytes = self.waiting, len(message.body)
+        waiting.count += 1
+        waiting.size_bytes += size_bytes
         try:
             if message.topic == TRANS_HALF_TOPIC:
                 _make_prepared(message)
@@ -160,7 +167,8 @@ class EscapeBridge:
             self._node.journal.add(failure(self._node.name, None, error))
             queue, result, answer = _nowhere(message), _failed(f"an error: {error!r}"), None
         finally:
-            waiting.pop(number)
+            waiting.count -= 1
+            waiting.size_bytes -= size_bytes
         queue_offset, phy_offset = _place(answer) if result.ok else NO_PLACE
         self._node.journal.add(
             Escaped(
