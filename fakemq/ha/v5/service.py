@@ -49,6 +49,18 @@ class HAService5(HAService):
         broker = self._broker
         return HAClient5(broker, self._appended), SlaveSynchronize5(broker, self._tables)
 
+    # -- the slave's side ---------------------------------------------------------------------
+
+    def learn_master(self, ha_addr: str | None, flushed_offset: int | None) -> None:
+        """Follow a master at ``ha_addr``, and show where its log ended at its start.
+
+        The latter only with ``syncMasterFlushOffsetWhenStartup``, and if it is still unknown.
+        """
+        if self._config.sync_master_flush_offset_when_startup and not self.master_flushed_offset:
+            self.master_flushed_offset = flushed_offset or 0
+        if ha_addr is not None:
+            self.follow(ha_addr)
+
     # -- the master's side --------------------------------------------------------------------
 
     @property

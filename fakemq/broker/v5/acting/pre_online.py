@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 
 from fakemq.broker.role import MASTER_ID
 from fakemq.events.core import Warned, failure
-from fakemq.later import Later
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.errors import ProtocolError
 from fakemq.protocol.v5.bodies.tables import (
@@ -71,6 +70,7 @@ class PreOnline:
         """Give up; the next start begins anew."""
         self._life += 1
         self._done.clear()
+        self._node.clock.drop_of(self)
 
     def prepare(self) -> Waits[None]:
         """Come online, however often it takes, and whatever fails on the way."""
@@ -109,16 +109,13 @@ class PreOnline:
 
     def _as_slave(self, members: Mapping[int, str]) -> Waits[str]:
         """Follow the master. Source: BrokerPreOnlineService.java#prepareForSlaveOnline"""
-        replication, config = self._broker.counting, self._node.config
+        replication = self._broker.counting
         info = yield from self._requests.exchange_ha_info(members[MASTER_ID])
         if info is None:
             return f"the master at {members[MASTER_ID]} does not answer"
-        if not replication.master_flushed_offset and config.sync_master_flush_offset_when_startup:
-            replication.master_flushed_offset = info.master_flush_offset or 0
-        if info.master_ha_address is not None:
-            replication.follow(info.master_ha_address)
-            if not (yield from self._wait_for(self._follows)):
-                return f"no connection to the master's HA address {info.master_ha_address}"
+        replication.learn_master(info.master_ha_address, info.master_flush_offset)
+        if info.master_ha_address is not None and not (yield from self._wait_for(self._follows)):
+            return f"no connection to the master's HA address {info.master_ha_address}"
         self._go_online(MASTER_ID, members[MASTER_ID])
         return ""
 
@@ -183,12 +180,10 @@ class PreOnline:
             if answer is None or answer.code != ResponseCode.SUCCESS:
                 return False
             bodies.append(answer.body)
-        taken: Later[bool] = Later()
-        steps = self._take_in_steps(addr, bodies, taken)
-        self._node.clock.carry_out(steps, peer=self)
-        return bool((yield taken))
+        steps = self._take_in_steps(addr, bodies)
+        return bool((yield self._node.clock.begin(steps, peer=self, own=True).outcome))
 
-    def _take_in_steps(self, addr: str, bodies: Sequence[bytes], taken: Later[bool]) -> Steps[None]:
+    def _take_in_steps(self, addr: str, bodies: Sequence[bytes]) -> Steps[bool]:
         broker, (delays, offsets, timers) = self._broker, bodies
         tables, versions = broker.slave_tables, broker.versions
         try:
@@ -203,9 +198,8 @@ class PreOnline:
         except (ProtocolError, ValueError) as error:
             text = f"what {addr} says of its progress cannot be read: {error}"
             self._node.journal.peer_warnings.warn(self._node.name, "groups of brokers", text)
-            taken.resolve(False)
-        else:
-            taken.resolve(True)
+            return False
+        return True
 
 
 def _is_as_late(theirs: DataVersion5 | None, own: DataVersion5) -> bool:

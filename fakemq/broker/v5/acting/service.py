@@ -48,6 +48,9 @@ class ActingMasterService:
         """The addresses of the group by id, as a name server said last."""
         self.alive_replicas = 1
         """How many brokers of the group live, this one included."""
+        self._looking: Later[object] | None = None
+        """The work of `look`; None before the first one of this life."""
+        self._looks_again = False
 
     @property
     def is_master(self) -> bool:
@@ -76,11 +79,7 @@ class ActingMasterService:
         every = self._timetable.every
         config = self._config
         every(HEARTBEAT, FIRST_TICK_MS, lambda: config.broker_heartbeat_interval, self._beat)
-        every(
-            *(MEMBERS, FIRST_TICK_MS),
-            lambda: config.sync_broker_member_group_period,
-            lambda: self._carry_out(self._sync_members()),
-        )
+        every(MEMBERS, FIRST_TICK_MS, lambda: config.sync_broker_member_group_period, self.look)
         if config.has_controller or not self.isolated:
             return
         if config.skip_pre_online:
@@ -93,6 +92,7 @@ class ActingMasterService:
         self._pre_online.stop()
         self._requests.stop()
         self._timetable.cancel_all()
+        self._looking = None
 
     def reset(self, *, running: bool) -> None:
         """Be as after a start of the whole group: a master has the duties, and none is isolated."""
@@ -123,74 +123,74 @@ class ActingMasterService:
         if not self.isolated:
             self._requests.beat()
 
-    def _sync_members(self) -> Waits[None]:
-        """Ask a name server which brokers the group has, and follow its answer."""
-        found = yield from self._requests.members()
-        if not found:
-            return
-        self.members = found
-        self.alive_replicas = len(found | {self._config.broker_id: self._broker.addr})
-        if not self.isolated:
-            lowest = min(found)
-            # The master is the last to be known as gone.
-            offline_addr = self.min_broker_addr if lowest > self.min_broker_id else None
-            self.update_min_broker(lowest, found[lowest], offline_addr)
+    def look(self) -> Later[object]:
+        """Ask which brokers the group has, and follow the answer; return what is done at its end.
 
-    def update_min_broker(
-        self,
-        min_broker_id: int,
-        min_broker_addr: str | None,
-        offline_addr: str | None = None,
-        ha_addr: str | None = None,
-    ) -> None:
-        """Take the lowest id of the group; ``offline_addr`` has left, ``ha_addr`` is a master's.
+        If that is under way, it is done once more afterwards, however often this is called.
 
-        A master has no such news. Source: BrokerController.java#updateMinBroker
+        Differs: a notification (905) asks for this. Java believes it, from any peer.
         """
-        if self.is_master or min_broker_id == self.min_broker_id:
-            return
+        self._looks_again = True
+        if self._looking is None or self._looking.done:
+            self._looking = self._carry_out(self._sync_members())
+        return self._looking
+
+    def _sync_members(self) -> Waits[None]:
+        while self._looks_again:
+            self._looks_again = False
+            found = yield from self._requests.members()
+            if not found:
+                continue
+            self.members = found
+            self.alive_replicas = len(found | {self._config.broker_id: self._broker.addr})
+            if not (self.isolated or self.is_master):
+                lowest = min(found)
+                yield from self._update_min_broker(lowest, found[lowest])
+
+    def _update_min_broker(self, min_broker_id: int, min_broker_addr: str) -> Waits[None]:
+        """Take the lowest id of the group. Source: BrokerController.java#updateMinBroker"""
         node, broker = self._node, self._broker
+        before_id, before_addr = self.min_broker_id, self.min_broker_addr
         self.min_broker_id, self.min_broker_addr = min_broker_id, min_broker_addr
+        if min_broker_id == before_id:
+            return
         is_lowest = self._config.broker_id == min_broker_id
         event = MinBrokerChanged(
             node=node.name,
             min_broker_id=min_broker_id,
-            min_broker_addr=min_broker_addr or "",
+            min_broker_addr=min_broker_addr,
             acts_as_master=is_lowest,
         )
         with node.journal.because(node.journal.add(event)):
             broker.role.be_lowest(is_lowest)
-            if offline_addr is not None and offline_addr == broker.registration.master_addr:
-                self._master_offline(offline_addr)
+            if before_id == MASTER_ID:
+                self._master_offline(before_addr)
             if min_broker_id == MASTER_ID:
-                if min_broker_addr is not None:
-                    self._carry_out(self._master_online(min_broker_addr, ha_addr))
                 broker.holds.master_online()
+        if min_broker_id == MASTER_ID:
+            yield from self._master_online(min_broker_addr)
 
-    def _master_offline(self, master_addr: str) -> None:
-        """Source: BrokerController.java#onMasterOffline"""
-        for addr in (master_addr, vip_addr_beside(master_addr)):
-            session = self._broker.outbound.session(addr)
+    def _master_offline(self, addr: str | None) -> None:
+        """Leave the master at ``addr``, if it is still the one that this broker follows.
+
+        Source: BrokerController.java#onMasterOffline
+        """
+        broker = self._broker
+        master_addr = broker.registration.master_addr
+        if master_addr is None or addr not in (None, master_addr):
+            return
+        for one in (master_addr, vip_addr_beside(master_addr)):
+            session = broker.outbound.session(one)
             if session is not None:
                 session.close("the master is offline")
-        self._broker.registration.master_addr = None
-        self._broker.counting.follow(None)
+        broker.registration.master_addr = None
+        broker.counting.follow(None)
 
-    def _master_online(self, master_addr: str, ha_addr: str | None) -> Waits[None]:
+    def _master_online(self, master_addr: str) -> Waits[None]:
         """Source: BrokerController.java#onMasterOnline"""
-        replication = self._broker.counting
-        takes_end = (
-            not replication.master_flushed_offset
-            and self._config.sync_master_flush_offset_when_startup
-        )
-        if ha_addr is None or takes_end:
-            info = yield from self._requests.exchange_ha_info(master_addr)
-            if info is not None:
-                ha_addr = ha_addr or info.master_ha_address
-                if takes_end:
-                    replication.master_flushed_offset = info.master_flush_offset or 0
-        if ha_addr is not None:
-            self._broker.counting.follow(ha_addr)
+        info = yield from self._requests.exchange_ha_info(master_addr)
+        if info is not None:
+            self._broker.counting.learn_master(info.master_ha_address, info.master_flush_offset)
 
     # -- inside -------------------------------------------------------------------------------
 

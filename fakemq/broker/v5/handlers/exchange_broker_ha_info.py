@@ -24,11 +24,7 @@ def exchange_broker_ha_info(
 ) -> Reply[ExchangeHAInfoResponseHeader]:
     header = request.header
     if header.master_ha_address is not None:
-        replication = broker.counting
-        replication.follow(header.master_ha_address)
-        takes_end = broker.config.sync_master_flush_offset_when_startup
-        if takes_end and not replication.master_flushed_offset:
-            replication.master_flushed_offset = header.master_flush_offset or 0
+        broker.counting.learn_master(header.master_ha_address, header.master_flush_offset)
     elif broker.config.broker_id == MASTER_ID:
         return Reply(
             ExchangeHAInfoResponseHeader(

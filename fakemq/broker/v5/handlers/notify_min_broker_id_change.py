@@ -2,7 +2,7 @@
 
 Behaviour: SUCCESS also where it changes nothing: at a master, without enableSlaveActingMaster, and
 if it is no news. The name server wants no answer.
-Ignored: the broker name, which name servers leave out.
+Differs: the broker asks a name server then (901); Java believes the fields, from any peer.
 
 Source: broker/processor/AdminBrokerProcessor.java#notifyMinBrokerIdChange (5.5.0)
 """
@@ -23,8 +23,7 @@ def notify_min_broker_id_change(
 ) -> Reply[NoHeader]:
     header = request.header
     lowest = required(header.min_broker_id, "NotifyMinBrokerIdChangeRequestHeader", "minBrokerId")
-    if broker.acting is not None:
-        broker.acting.update_min_broker(
-            lowest, header.min_broker_addr, header.offline_broker_addr, header.ha_broker_addr
-        )
+    acting = broker.acting
+    if acting is not None and not acting.is_master and lowest != acting.min_broker_id:
+        acting.look()
     return Reply()

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
 import fakemq
 from fakemq.broker.broker import Broker
 from fakemq.broker.v5.acting.service import ActingMasterService
-from fakemq.events.core import BrokerOnline, MinBrokerChanged, NodeStopped, Warned
+from fakemq.broker.v5.slave_tables import SlaveTables
+from fakemq.events.core import BrokerOnline, HandlerFailed, MinBrokerChanged, NodeStopped, Warned
+from fakemq.net.outbound import Outbound
 from fakemq.protocol.codes import RequestCode, ResponseCode
+from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.headers.offset import (
     QueryConsumerOffsetRequestHeader,
     UpdateConsumerOffsetRequestHeader,
@@ -23,6 +27,7 @@ from fakemq.protocol.v5.headers.acting import (
 )
 from tests.support.broker_lab import broker5
 from tests.support.replication import Replicated
+from tests.support.slices import take_turns, work_in_turns
 
 ACTING = {"enableSlaveActingMaster": "true", "totalReplicas": "3"}
 TOPIC = "orders"
@@ -221,6 +226,41 @@ def test_isolated_master_says_what_it_waits_for_and_tries_again() -> None:
     assert made.core.journal.find(BrokerOnline)[-1].node == "broker-a-0"
 
 
+def test_error_while_the_master_takes_over_is_written_and_it_tries_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made = group(slaves=1)
+    made.kill(made.master)
+    take, broken = SlaveTables.take_timer_checkpoint, [OSError("the disk is full")]
+
+    def take_checkpoint(tables: SlaveTables, data: bytes) -> None:
+        if broken:
+            raise broken.pop()
+        take(tables, data)
+
+    monkeypatch.setattr(SlaveTables, "take_timer_checkpoint", take_checkpoint)
+    made.start(made.master)
+    assert acting(made.master).isolated
+    assert "the disk is full" in made.core.journal.find(HandlerFailed)[-1].error
+    made.core.advance(1_000)
+    assert not acting(made.master).isolated
+
+
+def test_reset_ends_a_take_over_that_is_under_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = group(slaves=1)
+    for number in range(5_000):
+        made.slave.offsets.commit("billing", f"topic-{number}", 0, number)
+    made.kill(made.master)
+    work_in_turns(made.core.clock, monkeypatch)
+    made.start(made.master)
+    assert made.core.clock.slices.waiting
+    online = made.core.journal.find(BrokerOnline)
+    made.master.reset()
+    take_turns(made.core.clock)
+    assert made.master.offsets.is_empty
+    assert made.core.journal.find(BrokerOnline) == online
+
+
 def test_master_that_skips_registers_at_once() -> None:
     made = group(slaves=1, skipPreOnline="true")
     made.kill(made.master)
@@ -251,16 +291,39 @@ def test_reset_ends_the_acting() -> None:
 # -- single requests --------------------------------------------------------------------------
 
 
-def test_notification_of_the_lowest_counts_at_slaves_alone() -> None:
+def notified(made: Replicated, broker: Broker, lowest: int) -> int:
+    header = NotifyMinBrokerIdChangeRequestHeader(min_broker_id=lowest, min_broker_addr="a:1")
+    return made.ask(broker, RequestCode5.NOTIFY_MIN_BROKER_ID_CHANGE, header).code
+
+
+def test_notification_of_the_lowest_is_not_believed() -> None:
     made = group(slaves=1)
-    header = NotifyMinBrokerIdChangeRequestHeader(min_broker_id=1, min_broker_addr="a:1")
-    code = RequestCode5.NOTIFY_MIN_BROKER_ID_CHANGE
-    assert made.ask(made.master, code, header).code == 0
-    assert made.ask(made.slave, code, header).code == 0
-    assert acting(made.master).min_broker_id == 0
-    assert actors(made) == ["broker-a-1"]
-    made.core.advance(SYNC_MS)
+    for broker in (made.master, made.slave):
+        for lowest in (1, 0, 17):
+            assert notified(made, broker, lowest) == 0
+    assert not made.core.journal.find(MinBrokerChanged)
     assert not actors(made)
+
+
+def test_many_notifications_of_the_lowest_have_one_request_under_way(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made = group(slaves=1, compatibleWithOldNameSrv="false")
+    asked: list[int] = []
+    invoke = Outbound.invoke
+
+    def count(outbound: Outbound, addr: str, command: RemotingCommand, *rest: Any) -> None:
+        asked.append(command.code)
+        invoke(outbound, addr, command, *rest)
+
+    monkeypatch.setattr(Outbound, "invoke", count)
+    made.core.name_servers[0].pause()
+    for number in range(100):
+        notified(made, made.slave, number % 2)
+    assert asked == [RequestCode5.GET_BROKER_MEMBER_GROUP]
+    made.core.name_servers[0].resume()
+    made.core.network.settle()
+    assert asked == 2 * [RequestCode5.GET_BROKER_MEMBER_GROUP]
 
 
 def test_ha_info_is_what_a_master_says() -> None:
