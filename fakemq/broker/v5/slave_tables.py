@@ -65,7 +65,8 @@ class SlaveTables:
 # Versions of the tables that have none in 4.9.7: a slave of 5.5.0 takes them from its master.
 #
 # Differs: they begin with each start, where Java keeps them in the files of the tables, and commits
-# and deliveries do not count. Nothing but a slave looks at them.
+# and deliveries do not count. A slave looks at them, and a master that comes back to its group: for
+# that, each member's table is as late as its own (`fakemq.broker.v5.acting.pre_online`).
 
 
 class TableVersions:

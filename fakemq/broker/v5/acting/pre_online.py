@@ -167,7 +167,8 @@ class PreOnline:
     def _take_over(self, addr: str) -> Waits[bool]:
         """Take what a member says, unless this broker has a later version.
 
-        Differs: only counters are compared, no times, see `TableVersions`.
+        Differs: only counters are compared, no times. They begin at 0 with each start, and commits
+        do not count: so tables of a member that lags win, too, see `TableVersions`.
         Source: BrokerPreOnlineService.java#syncMetadataReverse
         """
         bodies: list[bytes] = []
