@@ -25,6 +25,11 @@ PROBES = 3
 PAUSE_MS = 10_000
 
 
+def probe_key(broker_name: str, number: int) -> str:
+    """Return the key of a message to a group; they are counted from 0."""
+    return f"{NAME}-{broker_name}-{number}"
+
+
 class Probe(SimulatedClient):
     """Sends `PROBES` messages to each of some broker names, once each: nothing is tried again."""
 
@@ -41,7 +46,7 @@ class Probe(SimulatedClient):
         yield from self._producer.start()
         for number in range(PROBES):
             for name in self._broker_names:
-                key = f"{NAME}-{name}-{number}"
+                key = probe_key(name, number)
                 status = yield from self._send(key, name)
                 self.journal.add(Probed(node=self.name, key=key, broker=name, status=status))
             yield Sleep(PAUSE_MS)

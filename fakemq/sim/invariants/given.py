@@ -67,6 +67,25 @@ class Given:
         place = consumed.topic, consumed.queue_id, consumed.queue_offset
         self._given.setdefault(consumed.broker, {}).setdefault((place, consumed.msg_id), consumed)
 
+    def ids_at_lost(
+        self,
+        broker_name: str,
+        there: Mapping[Place, str],
+        is_excused: Callable[[str, int], bool],
+    ) -> set[str]:
+        """Return the ids of the messages that had a place whose record is lost, and may be.
+
+        A group that has consumed the lost record never reads what a later master puts there. The
+        arguments are those of `taken_back`.
+        """
+        of_group = [one for one in self._stored.items() if one[0][0] == broker_name]
+        lost = {
+            place
+            for (_, place, msg_id), stored in of_group
+            if there.get(place) != msg_id and any(is_excused(*one) for one in stored)
+        }
+        return {msg_id for (_, place, msg_id), _ in of_group if place in lost}
+
     def taken_back(
         self,
         broker_name: str,

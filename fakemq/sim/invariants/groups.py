@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import product
 from typing import TYPE_CHECKING
 
 from fakemq.dispatch.node import NodeState
 from fakemq.protocol.properties import UNIQ_CLIENT_MESSAGE_ID_KEYIDX
-from fakemq.sim.events import Probed, Sent
+from fakemq.sim.events import Probed
 from fakemq.sim.history import Violation
 from fakemq.sim.invariants.acknowledged import SEND_OK, has_message
 from fakemq.sim.invariants.delivery import undelivered
 from fakemq.sim.invariants.elections import wrong_elections
 from fakemq.sim.invariants.queue_offsets import gaps, records_of
 from fakemq.sim.invariants.replicas import differences
+from fakemq.sim.probe import PROBES, probe_key
 
 if TYPE_CHECKING:
     from fakemq.broker.broker import Broker
+    from fakemq.sim.history import History
     from fakemq.sim.invariants.given import Place
     from fakemq.sim.replica_watch import ReplicaWatch
     from fakemq.sim.simulation import Simulation
@@ -30,8 +32,9 @@ def judge_groups(sim: Simulation, watch: ReplicaWatch) -> Iterator[Violation]:
     watch.look()
     yield from watch.found
     yield from wrong_elections(sim.history)
-    yield from unserved(sim)
+    yield from unserved(sim.history, sim.plan.cluster.broker_names)
     masters: dict[str, Broker] = {}
+    lost: set[str] = set()
     for name in sim.plan.cluster.broker_names:
         master = watch.master_of(name)
         if master is None:
@@ -42,16 +45,22 @@ def judge_groups(sim: Simulation, watch: ReplicaWatch) -> Iterator[Violation]:
         yield from gaps(master.name, master.store.log)
         yield from _followed(sim, master)
         if watch.promises:
-            yield from watch.given.taken_back(name, _places(master), watch.is_read_early)
-    yield from _undelivered(sim, watch, masters)
+            there = _places(master)
+            yield from watch.given.taken_back(name, there, watch.is_read_early)
+            lost |= watch.given.ids_at_lost(name, there, watch.is_read_early)
+    if watch.promises:
+        yield from _undelivered(sim, masters, lost)
 
 
-def unserved(sim: Simulation) -> Iterator[Violation]:
-    """Yield the sends that failed though all nodes were up and connected."""
-    for probe in sim.history.of(Probed):
-        if probe.status != SEND_OK:
-            text = f"{probe.key}, sent to {probe.broker} with all up and connected: {probe.status}"
-            yield Violation(SERVES, text, (probe.key, probe.broker))
+def unserved(history: History, broker_names: Sequence[str]) -> Iterator[Violation]:
+    """Yield the sends that failed, or never ended, though all nodes were up and connected."""
+    probed = {probe.key: probe.status for probe in history.of(Probed)}
+    for number, name in product(range(PROBES), broker_names):
+        key = probe_key(name, number)
+        status = probed.get(key, "it was not sent, or its send did not end")
+        if status != SEND_OK:
+            text = f"{key}, for {name} with all up and connected: {status}"
+            yield Violation(SERVES, text, (key, name))
 
 
 def _places(master: Broker) -> dict[Place, str]:
@@ -78,16 +87,12 @@ def _followed(sim: Simulation, master: Broker) -> Iterator[Violation]:
 
 
 def _undelivered(
-    sim: Simulation, watch: ReplicaWatch, masters: Mapping[str, Broker]
+    sim: Simulation, masters: Mapping[str, Broker], lost: Collection[str]
 ) -> Iterator[Violation]:
-    """Yield what was stored and not delivered; nothing if masters acknowledged too early."""
-    if not watch.promises or len(watch.holes):
-        return
+    """Yield what was stored and not delivered, except the messages with the ids ``lost``."""
     groups = {consumer.group: consumer.topics for consumer in sim.plan.consumers}
 
     def is_stored(name: str, phy_offset: int, msg_id: str) -> bool:
         return name in masters and has_message(masters[name].store, phy_offset, msg_id)
 
-    sent = sim.history.of(Sent)
-    gone = [one.msg_id for one in sent if not is_stored(one.broker, one.phy_offset, one.msg_id)]
-    yield from undelivered(sim.history, groups, {}, is_stored, set(product(groups, gone)))
+    yield from undelivered(sim.history, groups, {}, is_stored, set(product(groups, lost)))
