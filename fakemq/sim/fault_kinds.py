@@ -30,7 +30,7 @@ from fakemq.net.faults.links import plan_of
 from fakemq.net.faults.scopes import LinkScope
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.v5.codes import RequestCode5
-from fakemq.sim.history import MASTER
+from fakemq.sim.history import MASTER, broker_name
 from fakemq.sim.plan import FRONT
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def links_of(plan: Plan) -> Sequence[str]:
 
 
 def _of_one_group(node: str, other: str) -> bool:
-    return node[:-2] == other[:-2]
+    return broker_name(node) == broker_name(other)
 
 
 def break_link(sim: Simulation, fault: PlannedFault) -> None:
@@ -164,16 +164,17 @@ REQUEST_KINDS: dict[str, RequestKind] = {
         lambda amount: Answer(amount, "refused by the simulator"), lambda draw: draw.choice(REFUSED)
     ),
 }
-V5_KINDS: dict[str, RequestKind] = {
-    **{f"{name.removesuffix('request')}pop": kind for name, kind in REQUEST_KINDS.items()},
-    "duplicate_pop": RequestKind(lambda amount: Duplicate(2)),
-}
+
+
+def _kinds_of(what: str) -> dict[str, RequestKind]:
+    """Return the kinds of 5.5.0's requests of a sort: also those that handle one twice."""
+    kinds = REQUEST_KINDS | {"duplicate_request": RequestKind(lambda amount: Duplicate(2))}
+    return {f"{name.removesuffix('request')}{what}": kind for name, kind in kinds.items()}
+
+
+V5_KINDS = _kinds_of("pop")
 """Of requests of POP: their own rows, so that as many are drawn."""
-
-
-CONTROL_KINDS: dict[str, RequestKind] = {
-    name.replace("pop", "control"): kind for name, kind in V5_KINDS.items()
-}
+CONTROL_KINDS = _kinds_of("control")
 """Of what brokers and controllers say to each other."""
 _KINDS = REQUEST_KINDS | V5_KINDS | CONTROL_KINDS
 
