@@ -23,7 +23,7 @@ from fakemq.sim.history import Violation
 from fakemq.sim.invariants.acknowledged import SEND_OK, Promises
 from fakemq.sim.invariants.equal_logs import ReplicaCopy, unequal
 from fakemq.sim.invariants.given import Given, beyond, unconfirmed
-from fakemq.sim.invariants.holes import Holes
+from fakemq.sim.invariants.holes import Holes, RecordOrigin
 from fakemq.sim.invariants.routes import MasterRoutes
 
 if TYPE_CHECKING:
@@ -75,14 +75,13 @@ class ReplicaWatch:
         all_of_them = self._plan.cluster.slaves + 1
         return replicas.all_ack_in_sync_state_set or replicas.in_sync_replicas == all_of_them
 
-    def is_excused(self, node: str | None, phy_offset: int) -> bool:
-        """Return whether a record that ``node`` stored at an offset may be lost, as in RocketMQ."""
-        return not self._plan.strong and node is not None and self.holes.has(node, phy_offset)
+    def is_excused(self, origin: RecordOrigin) -> bool:
+        """Return whether a record that a master stored may be lost, as in RocketMQ."""
+        return not self._plan.strong and self.holes.has(origin)
 
-    def is_read_early(self, node: str, phy_offset: int) -> bool:
-        """Return whether consumers may have read a record of ``node`` too early, as in RocketMQ."""
-        early = not self._plan.strong and self.early.has(node, phy_offset)
-        return early or self.is_excused(node, phy_offset)
+    def is_read_early(self, origin: RecordOrigin) -> bool:
+        """Return whether consumers may have read a master's record too early, as in RocketMQ."""
+        return self.is_excused(origin) or (not self._plan.strong and self.early.has(origin))
 
     # -- events ---------------------------------------------------------------------------------
 
@@ -99,11 +98,13 @@ class ReplicaWatch:
     def _appended(self, entry: Entry) -> None:
         appended = entry.event
         assert isinstance(appended, LogAppended)
-        self.acknowledged.stored(appended)
+        broker = self._core.brokers[appended.node]
+        origin = RecordOrigin(broker.name, broker.role.epoch, appended.phy_offset)
+        self.acknowledged.stored(origin, appended)
         end = appended.phy_offset + appended.size_bytes
         self.holes.stored(appended.node, end)
         self.early.stored(appended.node, end)
-        self.given.stored(self._core.brokers[appended.node].config.broker_name, appended)
+        self.given.stored(broker.config.broker_name, origin, appended)
 
     def _waited(self, entry: Entry) -> None:
         waited = entry.event
@@ -165,10 +166,11 @@ class ReplicaWatch:
         missing = sync.sync_state_set - service.sync_set.union - {service.own_id}
         connected = {one.slave_id for one in service.connections if hasattr(one, "slave_id")}
         end, confirmed = broker.store.log.max_offset, service.store.confirm_offset
-        self.holes.counts_without(broker.name, missing, missing - connected, confirmed, end)
+        of, ends = (broker.name, broker.role.epoch), (confirmed, end)
+        self.holes.counts_without(*of, missing, missing - connected, *ends)
         local = service.sync_set.local
         unread = sync.sync_state_set - local if len(local) == 1 else frozenset[int]()
-        self.early.counts_without(broker.name, unread, unread, confirmed, end)
+        self.early.counts_without(*of, unread, unread, *ends)
 
     def missing_at(self, broker: Broker, what: str) -> Iterator[Violation]:
         """Yield the acknowledged messages that a master lacks."""
@@ -220,16 +222,16 @@ class ReplicaWatch:
         self, broker: Broker, service: AutoSwitchHAService, readable: int
     ) -> Iterator[Violation]:
         """Yield what a master that the controllers know lets consumers read too early."""
-        name, own_id = broker.config.broker_name, service.own_id
+        name, own_id, epoch = broker.config.broker_name, service.own_id, broker.role.epoch
         sync = self._sync_of(name)
-        is_known = sync is not None and sync.master_epoch == broker.role.epoch
+        is_known = sync is not None and sync.master_epoch == epoch
         if sync is None or not is_known or not self._is_all_ack or broker.name in self._fallen:
             return
         ends = {
             one.name: end
             for one in self._group(name)
             if own_id_of(one) in sync.sync_state_set - {own_id}
-            and not self.is_read_early(broker.name, end := self._end_of(one))
+            and not self.is_read_early(RecordOrigin(broker.name, epoch, end := self._end_of(one)))
         }
 
         def msg_at(phy_offset: int) -> str:

@@ -10,12 +10,13 @@ from fakemq.sim.history import Violation
 if TYPE_CHECKING:
     from fakemq.events.core import LogAppended
     from fakemq.sim.events import Sent
+    from fakemq.sim.invariants.holes import RecordOrigin
 
 NAME = "SEND_OK is kept by every later master"
 SEND_OK = "SEND_OK"
 
-IsExcused: TypeAlias = Callable[[str | None, int], bool]
-"""Takes a node and an offset of its log; True if what it acknowledged there may be lost."""
+IsExcused: TypeAlias = Callable[["RecordOrigin"], bool]
+"""True if what a master acknowledged may be lost."""
 
 
 class PromisedLog(Protocol):
@@ -38,15 +39,11 @@ class Promises:
         self._is_excused = is_excused
         self._promised: dict[str, list[Sent]] = {}
         """By brokerName; without those that were missing once."""
-        self._node_of: dict[tuple[str, int], str] = {}
+        self._origins: dict[tuple[str, int], RecordOrigin] = {}
 
-    def stored(self, appended: LogAppended) -> None:
+    def stored(self, origin: RecordOrigin, appended: LogAppended) -> None:
         """Take that a master has put a message into its log."""
-        self._node_of[appended.msg_id, appended.phy_offset] = appended.node
-
-    def node_of(self, msg_id: str, phy_offset: int) -> str | None:
-        """Return the master that put a message into its log at an offset."""
-        return self._node_of.get((msg_id, phy_offset))
+        self._origins[appended.msg_id, appended.phy_offset] = origin
 
     def promise(self, sent: Sent) -> None:
         """Take a SEND_OK."""
@@ -61,8 +58,9 @@ class Promises:
             if has_message(store, sent.phy_offset, sent.msg_id):
                 kept.append(sent)
                 continue
-            by = self.node_of(sent.msg_id, sent.phy_offset)
-            if not self._is_excused(by, sent.phy_offset):
+            origin = self._origins.get((sent.msg_id, sent.phy_offset))
+            if origin is None or not self._is_excused(origin):
+                by = None if origin is None else origin.node
                 text = (
                     f"{sent.key} ({sent.msg_id}) was answered SEND_OK by {by}, offset"
                     f" {sent.phy_offset} of its log; {node}, {what}, does not have it there"

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from fakemq.events.core import LogAppended
     from fakemq.events.replication import ReplicationWaited
     from fakemq.sim.events import Consumed
+    from fakemq.sim.invariants.acknowledged import IsExcused
+    from fakemq.sim.invariants.holes import RecordOrigin
 
 CONFIRMED = "what is acknowledged is confirmed"
 READABLE = "what can be read is everywhere in the set"
@@ -53,14 +55,12 @@ class Given:
 
     def __init__(self) -> None:
         self._given: dict[str, dict[tuple[Place, str], Consumed]] = {}
-        self._stored: dict[tuple[str, Place, str], list[tuple[str, int]]] = {}
+        self._stored: dict[tuple[str, Place, str], list[RecordOrigin]] = {}
 
-    def stored(self, broker_name: str, appended: LogAppended) -> None:
+    def stored(self, broker_name: str, origin: RecordOrigin, appended: LogAppended) -> None:
         """Take that a master of a group has put a record into its log."""
         place = appended.topic, appended.queue_id, appended.queue_offset
-        self._stored.setdefault((broker_name, place, appended.msg_id), []).append(
-            (appended.node, appended.phy_offset)
-        )
+        self._stored.setdefault((broker_name, place, appended.msg_id), []).append(origin)
 
     def take(self, consumed: Consumed) -> None:
         """Take that a consumer was given a message."""
@@ -71,7 +71,7 @@ class Given:
         self,
         broker_name: str,
         there: Mapping[Place, str],
-        is_excused: Callable[[str, int], bool],
+        is_excused: IsExcused,
     ) -> set[str]:
         """Return the ids of the messages that had a place whose record is lost, and may be.
 
@@ -82,7 +82,7 @@ class Given:
         lost = {
             place
             for (_, place, msg_id), stored in of_group
-            if there.get(place) != msg_id and any(is_excused(*one) for one in stored)
+            if there.get(place) != msg_id and any(map(is_excused, stored))
         }
         return {msg_id for (_, place, msg_id), _ in of_group if place in lost}
 
@@ -90,17 +90,14 @@ class Given:
         self,
         broker_name: str,
         there: Mapping[Place, str],
-        is_excused: Callable[[str, int], bool],
+        is_excused: IsExcused,
     ) -> Iterator[Violation]:
-        """Yield the messages that the last master does not have; ``there`` are those it has.
-
-        ``is_excused`` takes a node and an offset of its log.
-        """
+        """Yield the messages that the last master does not have; ``there`` are those it has."""
         for (place, msg_id), consumed in self._given.get(broker_name, {}).items():
             if there.get(place) == msg_id:
                 continue
             stored = self._stored.get((broker_name, place, msg_id), [])
-            if any(is_excused(*one) for one in stored):
+            if any(map(is_excused, stored)):
                 continue
             topic, queue_id, queue_offset = place
             text = (

@@ -8,7 +8,7 @@ The same bytes are what consumers read too early.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fakemq.sim.history import broker_name
 
@@ -16,14 +16,24 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
 
-class _Hole:
-    """Bytes of a master's log from ``start`` to ``end``, without the replicas ``lost``."""
+class RecordOrigin(NamedTuple):
+    """Where a record was first: in the log of a node, which was the master of an epoch."""
 
-    def __init__(self, start: int, end: int, lost: frozenset[int]) -> None:
+    node: str
+    epoch: int
+    phy_offset: int
+
+
+class _Hole:
+    """Bytes of the log of an epoch's master, from ``start`` to ``end``, without some replicas."""
+
+    def __init__(self, epoch: int, start: int, end: int, lost: frozenset[int]) -> None:
+        self.epoch = epoch
+        """After a cut the same node stores other bytes there, as the master of a later one."""
         self.start = start
         self.end = end
         self.lost = lost
-        """None are left when it is over."""
+        """The replicas without it. None are left when it is over."""
         self.agreed = False
         """Whether the controllers have agreed: what is in it counts, and no other replica does."""
         self.settled: set[str] = set()
@@ -36,12 +46,10 @@ class Holes:
     def __init__(self) -> None:
         self._of: dict[str, list[_Hole]] = {}
 
-    def __len__(self) -> int:
-        return sum(map(len, self._of.values()))
-
     def counts_without(
         self,
         node: str,
+        epoch: int,
         missing: Collection[int],
         disconnected: Collection[int],
         confirmed: int,
@@ -50,14 +58,16 @@ class Holes:
         """Take which replicas a master does not count, though the controllers may elect them.
 
         A hole begins with one that is not connected, too, at what was ``confirmed`` then. It lasts
-        until there is none of these any more. The log ends at ``end``.
+        until there is none of these any more, or the ``epoch`` is over. The log ends at ``end``.
         """
         hole = self._open(node)
+        if hole is not None and hole.epoch != epoch:
+            hole.lost, hole = frozenset(), None
         if hole is not None:
             hole.lost = frozenset(missing) & (hole.lost | frozenset(disconnected))
             hole.agreed = not hole.lost
         elif disconnected:
-            hole = _Hole(confirmed, end, frozenset(disconnected))
+            hole = _Hole(epoch, confirmed, end, frozenset(disconnected))
             self._of.setdefault(node, []).append(hole)
 
     def stored(self, node: str, end: int) -> None:
@@ -77,9 +87,12 @@ class Holes:
         for hole in self._of_group(node):
             hole.settled.add(node)
 
-    def has(self, node: str, phy_offset: int) -> bool:
-        """Return whether a node acknowledged a record at an offset in a hole."""
-        return any(hole.start <= phy_offset < hole.end for hole in self._of.get(node, ()))
+    def has(self, origin: RecordOrigin) -> bool:
+        """Return whether a master acknowledged its record in a hole."""
+        return any(
+            hole.epoch == origin.epoch and hole.start <= origin.phy_offset < hole.end
+            for hole in self._of.get(origin.node, ())
+        )
 
     def first(self, node: str, otherwise: int) -> int:
         """Return where the first hole begins in which a node may differ from others.

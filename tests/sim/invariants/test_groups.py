@@ -61,7 +61,7 @@ def begin_hole(sim: SimulationRun, at: int) -> None:
     """Let the first broker drop its slave at an offset of its log."""
     watch = sim.replica_watch
     assert isinstance(watch, ReplicaWatch)
-    watch.holes.counts_without("broker-a@1", {2}, {2}, at, at)
+    watch.holes.counts_without("broker-a@1", 1, {2}, {2}, at, at)
 
 
 def violated(sim: SimulationRun) -> set[str]:
