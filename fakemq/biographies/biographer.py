@@ -10,6 +10,7 @@ from fakemq.biographies.biography import Biography
 from fakemq.biographies.chronicle import Chronicle
 from fakemq.biographies.nodes import LiveNodes
 from fakemq.biographies.walk import Walk, message_name
+from fakemq.errors import printable
 
 if TYPE_CHECKING:
     from fakemq.clock.slices import Steps
@@ -62,6 +63,22 @@ class Biographer:
         a reset the biography has one step, `Forgotten`.
         """
         return self._call(lambda: self._tell(message, epoch))
+
+    def tell_by_id(self, msg_id: str) -> Biography:
+        """Return the biography of the first message with a unique id, which may be gone.
+
+        May be called on any thread. Raise LookupError if the journal has no such message.
+        """
+        return self._call(lambda: self._tell_by_id(msg_id))
+
+    def _tell_by_id(self, msg_id: str) -> Biography:
+        chronicle = self.chronicle()
+        appended = chronicle.stored(msg_id)
+        if appended is None:
+            raise LookupError(
+                f"the journal has no message with the unique id {printable(msg_id)!r}"
+            )
+        return Walk(LiveNodes(self._core), chronicle).biography_since(appended)
 
     def _tell(self, message: Message, epoch: int | None) -> Biography:
         if epoch not in (None, self._core.journal.epoch):

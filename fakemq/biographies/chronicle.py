@@ -443,6 +443,15 @@ class Chronicle:
             if isinstance(entry.event, Delivered) and self.dropped(place, entry) is None
         )
 
+    def stored(self, msg_id: str) -> Entry | None:
+        """Return what appended the first message with an id, be it gone since; None if unknown."""
+        record = self._first_of.get(msg_id)
+        present = None if record is None else self.appended.get(record)
+        for entry in (*filter(None, (present,)), *self.roles.overwritten):
+            if getattr(entry.event, "msg_id", "") == msg_id:
+                return entry
+        return None
+
     def deletion(self, record: Record) -> Entry | None:
         """Return the entry that deleted a record's topic since it was stored; None if none did."""
         appended = self.appended.get(record)

@@ -14,7 +14,7 @@ from fakemq.biographies import steps
 from fakemq.biographies.biography import Biography
 from fakemq.biographies.chronicle import Chronicle, Record
 from fakemq.biographies.nodes import Slave
-from fakemq.biographies.walk import Walk
+from fakemq.biographies.walk import Walk, appended_name
 from fakemq.clock.clock import Clock
 from fakemq.events.core import LogAppended
 from fakemq.journal.journal import Journal
@@ -100,9 +100,7 @@ class _Recording:
         self._written.add(root)
         appended = chronicle.appended[record].event
         assert isinstance(appended, LogAppended)
-        keys = f" with the keys {appended.keys}" if appended.keys else ""
-        walk = Walk(self, chronicle)
-        biography = walk.biography_from(root, f"{msg_id} of {appended.topic}{keys}")
+        biography = Walk(self, chronicle).biography_from(root, appended_name(appended))
         if replaced_by is not None:
             gone = steps.Replaced(
                 seq=replaced_by.seq,

@@ -36,6 +36,12 @@ def message_name(message: Message) -> str:
     return f"{message.msg_id} {body!r} of {message.topic}"
 
 
+def appended_name(event: events.LogAppended) -> str:
+    """Return a biography's title as far as the journal has it: message id, topic and keys."""
+    keys = f" with the keys {event.keys}" if event.keys else ""
+    return f"{event.msg_id} of {event.topic}{keys}"
+
+
 class Walk:
     """Collects the steps of one message; used once."""
 
@@ -64,9 +70,25 @@ class Walk:
             self._forgotten(message, root)
         return self.biography_from(root, message_name(message), message)
 
+    def biography_since(self, appended: Entry) -> Biography:
+        """Return the biography that begins with an entry: what is gone since has one, too."""
+        event, names = appended.event, self._chronicle.broker_names
+        assert isinstance(event, events.LogAppended)
+        record: Record = (names.get(event.node, event.node), event.phy_offset)
+        name = appended_name(event)
+        present = self._chronicle.appended[record]
+        if present is appended:
+            return self.biography_from(record, name)
+        self._stored(appended)  # the rest of the chronicle is about what has its place now
+        self._add(steps.Replaced, present, "", phy_offset=record[1])
+        return self._in_order(name)
+
     def biography_from(self, root: Record, name: str, message: Message | None = None) -> Biography:
         """Return the biography that begins with a record; ``message`` is one of its records."""
         self._walk(root, "", message)
+        return self._in_order(name)
+
+    def _in_order(self, name: str) -> Biography:
         # There are three kinds of steps, in this order:
         # 1. the remark that the journal does not go back far enough;
         # 2. what happened, by journal number, a record made from another when it was appended;

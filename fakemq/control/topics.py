@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 
+from fakemq.biographies.steps import Stored
 from fakemq.config.checked import DEFAULT_QUEUES, check_message_type
 from fakemq.control.control import Control
 from fakemq.control.endpoints import SEED_MAX_BYTES, Query, RequestBody, endpoint
@@ -182,13 +183,16 @@ async def seed_messages(control: Control, topic: str, body: Seed) -> list[ShownM
 
 @endpoint("GET", "/v1/topics/{topic}/messages/{message}/biography", waits=True)
 async def get_biography(control: Control, topic: str, message: str) -> Biography:
-    """Return everything that happened to a message; 404 if the topic has no message of this id."""
+    """Return everything that happened to a message; 404 if there is no message of this id.
+
+    One that was cut off, or lost, is found by its unique id as long as the journal knows it.
+    """
     check_topic(control.core, topic)
     found = await control.server.carry_out(find(control.core, topic, message))
-    if found is None:
-        raise Refusal(404, f"no message {message} in {topic}")
     await control.server.carry_out(control.mq.reading_of_journal())
-    biography = control.mq.biography(message_of(found))
+    biography = control.mq.biography(message if found is None else message_of(found))
+    if found is None and all(stored.topic != topic for stored in biography.of(Stored)):
+        raise Refusal(404, f"no message {message} in {topic}")
     return Biography(name=biography.name, steps=[str(step) for step in biography])
 
 

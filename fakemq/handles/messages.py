@@ -114,12 +114,14 @@ class StoredMessages(Handle):
         self._check_topic(topic)
         return self._seen(inspection.messages(self._core, topic))
 
-    def biography(self, message: Message) -> Biography:
+    def biography(self, message: Message | str) -> Biography:
         """Return the history of a message until now, as far as the journal knows.
 
-        See docs/journal.md. The result is the same as ``message.biography`` for a message that a
-        running cluster returned. Raise ArgumentError for what is no message, such as its id.
+        See docs/journal.md. The same as ``message.biography``. A unique id finds what is gone,
+        too; LookupError if the journal does not know it. Raise ArgumentError for what is neither.
         """
+        if isinstance(message, str):
+            return self._biographer().tell_by_id(message)
         require_message(message)
         origin = message.origin
         return self._biographer().tell(message, None if origin is None else origin.epoch)

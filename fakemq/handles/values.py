@@ -97,7 +97,7 @@ def message_of(message: views.Message, origin: Origin | None = None) -> Message:
 
 
 def require_message(value: object) -> None:
-    """Raise ArgumentError for what is no message that a cluster returned, such as its id."""
+    """Raise ArgumentError for what is no message that a cluster returned."""
     if not isinstance(value, Message):
-        what = "expected a message that a cluster returned, such as messages('orders')[0]"
+        what = "expected a message, such as messages('orders')[0], or its unique id"
         raise ArgumentError(f"biography({value!r}): {what}")

@@ -326,5 +326,7 @@ def test_delivery_of_a_retry_follows_the_end_of_its_delay() -> None:
 
 
 def test_biography_of_what_is_no_message_is_refused(alone: fakemq.Cluster) -> None:
-    with pytest.raises(TypeError, match=r"biography\('zzz'\): expected a message that a cluster"):
-        alone.biography("zzz")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"biography\(7\): expected a message, such as"):
+        alone.biography(7)  # type: ignore[arg-type]
+    with pytest.raises(LookupError, match="no message with the unique id 'zzz'"):
+        alone.biography("zzz")

@@ -139,7 +139,8 @@ def test_message_of_a_master_that_was_cut_off_says_so(
     mq.clock.advance("6s")
     mq.partition([ONE, "clients"], "others")
     mq.clock.advance("21s")
-    assert producer.send("orders", b"alone", keys="o-2").status == "SEND_OK"
+    sent = producer.send("orders", b"alone", keys="o-2")
+    assert sent.status == "SEND_OK"
     new = mq.group_of("broker-a").master
     assert new is not None
     alone = mq.inspect(lambda core: [*core.brokers[ONE].store.messages_in_queue("orders", 0)][-1])
@@ -159,6 +160,13 @@ def test_message_of_a_master_that_was_cut_off_says_so(
         )
     (line,) = [line for line in found if wanted in line]
     assert line.startswith("o-2 of orders: ")
+    biography = mq.biography(sent.msg_id)
+    assert biography.name == f"{sent.msg_id} of orders with the keys o-2"
+    assert f"answered SEND_OK with 1 of 3 copies, {beside}" in str(biography[0])
+    how = steps.Replaced if overwritten else steps.CutOff
+    assert [type(step) for step in biography if step.seq][:2] == [steps.Stored, how]
+    with pytest.raises(LookupError, match="no message with the unique id 'o-2'"):
+        mq.biography("o-2")
 
 
 def test_biography_of_a_message_that_was_cut_off_says_when(mq: fakemq.Cluster) -> None:

@@ -82,3 +82,22 @@ def test_cluster_without_controllers_shows_none() -> None:
         assert mq.control_url is not None
         client = Http(mq.control_url)
         assert client.get("/v1/controllers") == client.get("/v1/replica-groups") == []
+
+
+def test_message_that_was_cut_off_has_a_biography() -> None:
+    options = {"slaves": 1, "controllers": 1, "clock": "frozen", "topics": {"orders": 1}}
+    with fakemq.Cluster(control_port=0, **options) as mq:  # type: ignore[arg-type]
+        mq.partition("broker-a@1", "broker-a@2")
+        sent = mq.producer().send("orders", b"tea")
+        mq.failover("broker-a")
+        mq.heal()
+        mq.broker("broker-a@1").restart()
+        mq.clock.advance("40s")
+        assert mq.messages("orders") == []
+        client = Http(mq.control_url or "")
+        path = f"/v1/topics/{{}}/messages/{sent.msg_id}/biography"
+        shown = client.get(path.format("orders"))["steps"]
+        assert any("cut off at broker-a@1 when it became a slave" in step for step in shown)
+        assert client.ask("GET", path.format("others")).status == 404
+        nowhere = client.ask("GET", "/v1/topics/orders/messages/o-2/biography")
+        assert (nowhere.status, "no message with the unique id" in nowhere.error) == (404, True)

@@ -38,7 +38,10 @@ def test_biography_of_one_of_many_messages_lets_others_go_first(indexed: bool) -
             shown = result_of_slices(mq, partial(http.get, path.format(name)))
             assert shown["steps"] == [str(step) for step in wanted.biography]
         unknown = http.ask("GET", path.format("none"))
-        assert (unknown.status, unknown.error) == (404, "no message none in orders")
+        assert (unknown.status, unknown.error) == (
+            404,
+            "the journal has no message with the unique id 'none'",
+        )
         assert not mq.journal.find(HandlerFailed)
 
 
