@@ -3,8 +3,8 @@ after a time that the broker has said.
 
 Java scans all brokers every 10 s, or as scanNotActiveBrokerInterval says, first after 5 s. Here
 each live broker has one timer, due at the tick of that grid at which the scan would find it. A
-registration only moves the deadline; the timer compares it when it fires. So an idle name server
-has no work.
+registration that moves the deadline on leaves the timer, which compares when it fires. So an idle
+name server has no work.
 
 Source: namesrv/NamesrvController.java#initialize,
 namesrv/routeinfo/RouteInfoManager.java#scanNotActiveBroker (4.9.7)
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from fakemq.clock.node_clock import NodeClock
 from fakemq.clock.timers import Timer, next_tick_ms
 from fakemq.namesrv.route_tables import BrokerLiveInfo
+from fakemq.protocol.java import int64
 
 if TYPE_CHECKING:
     from fakemq.namesrv.route_tables import RouteTables
@@ -36,6 +37,8 @@ class Expiry:
         self._tables = tables
         self._expire = expire
         self._timers: dict[str, Timer] = {}
+        self._timeouts_ms: dict[str, int] = {}
+        """The timeout for which each broker's last timer was started."""
         self._started_ms = {False: 0, True: 0}
         self._period_ms = SCAN_PERIOD_MS
 
@@ -51,17 +54,24 @@ class Expiry:
         return self._clock.elapsed_ms(outside=live.channel.outside)
 
     def watch(self, broker_addr: str) -> None:
-        """Start the timer of a broker that has just registered, unless it has one on its axis."""
+        """Start the timer of a broker that has just registered.
+
+        One that it has remains if it is on its axis and for the same timeout.
+        """
         timer = self._timers.get(broker_addr)
         live = self._tables.broker_live_table[broker_addr]
-        if timer is not None and timer.outside == live.channel.outside:
-            return
-        self._clock.cancel(timer)
-        self._arm(broker_addr, live)
+        if (
+            timer is None
+            or timer.outside != live.channel.outside
+            or self._timeouts_ms[broker_addr] != live.timeout_ms
+        ):
+            self._clock.cancel(timer)
+            self._arm(broker_addr, live)
 
     def forget(self, broker_addr: str) -> None:
         """Cancel the timer of a removed broker, if it has one."""
         self._clock.cancel(self._timers.pop(broker_addr, None))
+        self._timeouts_ms.pop(broker_addr, None)
 
     def clear(self) -> None:
         """Cancel all timers."""
@@ -69,10 +79,14 @@ class Expiry:
             self.forget(broker_addr)
 
     def _due_ms(self, live: BrokerLiveInfo) -> int:
+        # Java adds a timeout to a date, as longs: of a sum beyond them the next scan finds it past.
+        outside = live.channel.outside
+        to_date_ms = self._clock.now_ms() - self._clock.elapsed_ms(outside=outside)
+        alive_ms = int64(live.last_update_ms + to_date_ms + live.timeout_ms) - to_date_ms
         # Java compares with a strict <: a broker is alive after exactly 120 s.
         return next_tick_ms(
-            live.last_update_ms + live.timeout_ms + 1,
-            self._started_ms[live.channel.outside],
+            max(alive_ms + 1, live.last_update_ms),
+            self._started_ms[outside],
             SCAN_FIRST_MS,
             self._period_ms,
         )
@@ -84,6 +98,7 @@ class Expiry:
                 del self._timers[broker_addr]
                 self._look(broker_addr)
 
+        self._timeouts_ms[broker_addr] = live.timeout_ms
         timer = self._timers[broker_addr] = self._clock.call_later(
             self._due_ms(live) - self.elapsed_ms(live),
             look,

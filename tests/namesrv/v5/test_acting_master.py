@@ -6,6 +6,7 @@ import pytest
 
 from fakemq.config.v5.model import NamesrvConfig5
 from fakemq.events import BrokerGone
+from fakemq.protocol.java import LONG_MAX
 from fakemq.reference.v5 import REFERENCE
 from tests.support.namesrv_lab import NamesrvLab, register, route, topic
 from tests.support.peer import Peer
@@ -71,11 +72,26 @@ def test_group_whose_slaves_do_not_act_keeps_the_write_bit() -> None:
     assert group.route == (["3"], 6)
 
 
-@pytest.mark.parametrize(("timeout_ms", "gone_s"), [("10000", 15), ("1", 5), ("-1", 5)])
+@pytest.mark.parametrize(
+    ("timeout_ms", "gone_s"), [("10000", 15), ("1", 5), ("-1", 5), (str(LONG_MAX), 5)]
+)
 def test_broker_expires_after_the_silence_that_it_says(timeout_ms: str, gone_s: int) -> None:
     group = Group()
     group.enter(0, heartbeatTimeoutMillis=timeout_ms)
     group.lab.clock.advance(gone_s - 0.001)
+    assert not group.lab.journal.find(BrokerGone)
+    group.lab.clock.advance("1ms")
+    assert [gone.why for gone in group.lab.journal.find(BrokerGone)] == ["expired"]
+
+
+@pytest.mark.parametrize("timeout_ms", ["1000", "-60000", str(LONG_MAX)])
+def test_shorter_silence_counts_from_the_registration_that_says_it(timeout_ms: str) -> None:
+    group = Group()
+    peer = group.enter(0, heartbeatTimeoutMillis="100000")
+    group.lab.clock.advance("7s")
+    further = ACTING | {"heartbeatTimeoutMillis": timeout_ms}
+    register(peer, topic("T"), topic("U"), addr="10.0.0.0:1", further=further)
+    group.lab.clock.advance("2999ms")
     assert not group.lab.journal.find(BrokerGone)
     group.lab.clock.advance("1ms")
     assert [gone.why for gone in group.lab.journal.find(BrokerGone)] == ["expired"]
