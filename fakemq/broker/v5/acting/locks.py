@@ -53,17 +53,19 @@ def lock_at_most(
 def _counted(
     answers: Iterable[Later[RemotingCommand | None]], locked: list[MessageQueue], quorum: int
 ) -> Waits[Reply[NoHeader] | None]:
-    votes = Counter(locked)
+    asked = frozenset(locked)
+    votes = Counter(asked)
     for later in answers:
         answer = yield later
         if answer is None or answer.code != ResponseCode.SUCCESS:
             continue
         try:
-            votes.update(LockBatchResponseBody.decode(answer.body).lock_ok_mq_set)
+            granted = LockBatchResponseBody.decode(answer.body).lock_ok_mq_set
         except ProtocolError:
             continue  # no vote
-    granted = [queue for queue in locked if votes[queue] >= quorum]
-    return Reply(body=LockBatchResponseBody(lock_ok_mq_set=granted).encode())
+        votes.update(asked.intersection(granted))  # one of each broker
+    held = [queue for queue in locked if votes[queue] >= quorum]
+    return Reply(body=LockBatchResponseBody(lock_ok_mq_set=held).encode())
 
 
 def unlock_at_all(broker: Broker5, body: UnlockBatchRequestBody5) -> None:
