@@ -15,6 +15,7 @@ from fakemq.namesrv.route_tables import MASTER_ID
 from fakemq.namesrv.v5.registration import BrokerRegistration5
 from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.command import RemotingCommand
+from fakemq.protocol.limits import MOST_REPLICAS
 from fakemq.protocol.sysflag import PermName
 from fakemq.protocol.topics import SYNC_BROKER_MEMBER_PREFIX
 from fakemq.protocol.v5.codes import RequestCode5
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
     from fakemq.net.outbound import Outbound
     from fakemq.net.session import Session
     from fakemq.protocol.bodies.route import TopicRouteData
+
+TOO_MANY: Final = "brokers of one name"
+"""The kind of the warnings about groups that are not notified."""
 
 
 class NameServer5(NameServer):
@@ -95,13 +99,21 @@ class NameServer5(NameServer):
         """Notify a group that another id is its lowest (905), if notifyMinBrokerIdChanged.
 
         Those that stay are notified of one that left, those that were there of one that came.
+        Differs: of more than `MOST_REPLICAS` none is notified, as each is a connection.
         Source: namesrv/routeinfo/RouteInfoManager.java#notifyMinBrokerIdChanged (5.5.0)
         """
         if not self.config.notify_min_broker_id_changed:
             return
+        lowest = min(addrs)
+        if len(addrs) > MOST_REPLICAS:
+            text = (
+                f"not notified that {addrs[lowest]} is their lowest: {len(addrs)} brokers of one"
+                f" name; expected {MOST_REPLICAS} at most"
+            )
+            self.journal.peer_warnings.warn(self.name, TOO_MANY, text)
+            return
         if self._outbound is None:
             self._outbound = self.make_outbound()
-        lowest = min(addrs)
         fields = NotifyMinBrokerIdChangeRequestHeader(
             min_broker_id=lowest,
             min_broker_addr=addrs[lowest],

@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+from unittest.mock import MagicMock
+
 import pytest
 
 from fakemq.config.v5.model import NamesrvConfig5
-from fakemq.events import BrokerGone
+from fakemq.events import BrokerGone, Warned
+from fakemq.namesrv.v5 import namesrv
 from fakemq.protocol.java import LONG_MAX
+from fakemq.protocol.v5.codes import RequestCode5
 from fakemq.reference.v5 import REFERENCE
 from tests.support.namesrv_lab import NamesrvLab, register, route, topic
 from tests.support.peer import Peer
 
 ACTING = {"enableActingMaster": "true"}
+CODE = RequestCode5.NOTIFY_MIN_BROKER_ID_CHANGE
 
 
 class Group:
     """A name server, and brokers that register there by connections of their own."""
 
-    def __init__(self, *, supports: bool = True) -> None:
+    def __init__(self, *, supports: bool = True, notifies: bool = False) -> None:
         self.lab = NamesrvLab()
-        config = NamesrvConfig5(support_acting_master=supports)
+        config = NamesrvConfig5(
+            support_acting_master=supports, notify_min_broker_id_changed=notifies
+        )
         self.server = self.lab.name_server(config, reference=REFERENCE)
         self._admin = self.lab.peer(self.server)
 
@@ -95,3 +102,21 @@ def test_shorter_silence_counts_from_the_registration_that_says_it(timeout_ms: s
     assert not group.lab.journal.find(BrokerGone)
     group.lab.clock.advance("1ms")
     assert [gone.why for gone in group.lab.journal.find(BrokerGone)] == ["expired"]
+
+
+# -- notifications ------------------------------------------------------------------------------
+
+
+def test_group_with_too_many_brokers_is_not_notified(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(namesrv, "MOST_REPLICAS", 2)
+    group, outbound = Group(notifies=True), MagicMock()
+    group.server.make_outbound = lambda: outbound
+    group.enter(3)
+    group.enter(2)
+    group.enter(1).close()
+    notified = [(call.args[0], call.args[1].code) for call in outbound.invoke_oneway.mock_calls]
+    of_two, of_those_left = [("10.0.0.3:1", CODE)], [("10.0.0.3:1", CODE), ("10.0.0.2:1", CODE)]
+    assert notified == of_two + of_those_left
+    assert [warned.text for warned in group.lab.journal.find(Warned)] == [
+        "not notified that 10.0.0.1:1 is their lowest: 3 brokers of one name; expected 2 at most"
+    ]
