@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from fakemq.clock.node_clock import NodeClock
+    from fakemq.clock.slices import Steps
     from fakemq.config.model import NamesrvConfig
     from fakemq.files.texts import TextFile
     from fakemq.journal.journal import Journal
@@ -181,10 +182,11 @@ class NameServer:
     def check_ready(self) -> None:
         """Raise Refused as long as routes are not answered after a start."""
 
-    def complete_route(self, topic: str, route: TopicRouteData) -> None:
+    def complete_route(self, topic: str, route: TopicRouteData) -> Steps[None]:
         """Add to the route of a topic, which is a copy, what the config asks for."""
         if self.config.order_message_enable:
             route.order_topic_conf = self.kv.get(NAMESPACE_ORDER_TOPIC_CONFIG, topic)
+        yield from ()  # steps of a later version walk the route
 
     def check_lists_topics(self, *, every: bool = False) -> None:
         """Raise Refused if the config forbids lists of topics, or that of ``every`` topic."""

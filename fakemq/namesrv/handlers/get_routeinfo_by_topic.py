@@ -12,7 +12,7 @@ Source: namesrv/processor/DefaultRequestProcessor.java#getRouteInfoByTopic (4.9.
 
 from __future__ import annotations
 
-from fakemq.clock.slices import Steps
+from fakemq.clock.slices import Steps, finished
 from fakemq.dispatch.answers import Refused, Reply, Request
 from fakemq.dispatch.long_work import Answer, in_slices
 from fakemq.events.core import RouteRefused
@@ -33,7 +33,8 @@ def get_routeinfo_by_topic(node: NameServer, request: Request[GetRouteInfoReques
     topic = or_null(request.header, "topic")
     if node.routes.is_wide(topic):
         return in_slices(_route_in_slices)(node, request)
-    route = _completed(node, request, topic, node.routes.topic_route(topic))
+    route = _found(node, request, topic, node.routes.topic_route(topic))
+    finished(node.complete_route(topic, route))
     return Reply(body=route.encode(standard_json=_is_standard(request)))
 
 
@@ -42,11 +43,12 @@ def _route_in_slices(
 ) -> Steps[Answer]:
     topic = or_null(request.header, "topic")
     found = yield from node.routes.topic_route_steps(topic)
-    route = _completed(node, request, topic, found)
+    route = _found(node, request, topic, found)
+    yield from node.complete_route(topic, route)
     return Reply(body=(yield from route.encode_in_steps(standard_json=_is_standard(request))))
 
 
-def _completed(
+def _found(
     node: NameServer,
     request: Request[GetRouteInfoRequestHeader],
     topic: str,
@@ -60,7 +62,6 @@ def _completed(
             ResponseCode.TOPIC_NOT_EXIST,
             f"No topic route info in name server for the topic: {topic}{FAQ}",
         )
-    node.complete_route(topic, route)
     return route
 
 

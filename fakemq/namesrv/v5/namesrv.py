@@ -24,6 +24,7 @@ from fakemq.protocol.v5.headers.acting import NotifyMinBrokerIdChangeRequestHead
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from fakemq.clock.slices import Steps
     from fakemq.config.v5.model import NamesrvConfig5
     from fakemq.namesrv.registration import BrokerRegistration
     from fakemq.net.outbound import Outbound
@@ -75,23 +76,27 @@ class NameServer5(NameServer):
 
     # -- acting masters -----------------------------------------------------------------------
 
-    def complete_route(self, topic: str, route: TopicRouteData) -> None:
+    def complete_route(self, topic: str, route: TopicRouteData) -> Steps[None]:
         """List the lowest slave of each group without a master as its master, if it acts as one.
 
         The route by which brokers learn of each other stays as it is.
         Source: namesrv/routeinfo/RouteInfoManager.java#pickupTopicRouteData (5.5.0)
         """
-        super().complete_route(topic, route)
+        yield from super().complete_route(topic, route)
         if not self.config.support_acting_master or topic.startswith(SYNC_BROKER_MEMBER_PREFIX):
             return
-        readonly = {one.broker_name for one in route.queue_datas if not one.perm & PermName.WRITE}
+        readonly = set()
+        for queues in route.queue_datas:
+            if not queues.perm & PermName.WRITE:
+                readonly.add(queues.broker_name)
+            yield
         for data in route.broker_datas:
             addrs = data.broker_addrs
-            if not addrs or MASTER_ID in addrs or not data.enable_acting_master:
-                continue
-            if data.broker_name in readonly:
+            has_no_master = addrs and MASTER_ID not in addrs
+            if has_no_master and data.enable_acting_master and data.broker_name in readonly:
                 acting = addrs.pop(min(addrs))
                 data.broker_addrs = {MASTER_ID: acting, **addrs}
+            yield
 
     def _lowest_changed(
         self, addrs: Mapping[int, str], offline_addr: str | None, ha_addr: str | None

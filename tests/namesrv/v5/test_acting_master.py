@@ -6,16 +6,20 @@ from unittest.mock import MagicMock
 
 import pytest
 
+from fakemq.clock.slices import SLICE_MS
 from fakemq.config.v5.model import NamesrvConfig5
 from fakemq.events import BrokerGone, Warned
 from fakemq.namesrv.v5 import namesrv
+from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.java import LONG_MAX
 from fakemq.protocol.v5.codes import RequestCode5
 from fakemq.reference.v5 import REFERENCE
 from tests.support.namesrv_lab import NamesrvLab, register, route, topic
 from tests.support.peer import Peer
+from tests.support.slices import take_turns, work_in_turns
 
 ACTING = {"enableActingMaster": "true"}
+MANY = 20 * SLICE_MS
 CODE = RequestCode5.NOTIFY_MIN_BROKER_ID_CHANGE
 
 
@@ -102,6 +106,26 @@ def test_shorter_silence_counts_from_the_registration_that_says_it(timeout_ms: s
     assert not group.lab.journal.find(BrokerGone)
     group.lab.clock.advance("1ms")
     assert [gone.why for gone in group.lab.journal.find(BrokerGone)] == ["expired"]
+
+
+def test_wide_route_is_completed_in_slices(monkeypatch: pytest.MonkeyPatch) -> None:
+    turns = []
+    for supports in (False, True):
+        group = Group(supports=supports)
+        peer = group.lab.peer(group.server)
+        for number in range(MANY):
+            addr, name = f"10.0.0.1:{number}", f"broker-{number}"
+            topics = (topic("T"), topic("U"))
+            register(peer, *topics, name=name, broker_id=3, addr=addr, further=ACTING)
+        work_in_turns(group.lab.clock, monkeypatch)
+        outside = group.lab.peer(group.server, outside=True)
+        answer = outside.send(RequestCode.GET_ROUTEINFO_BY_TOPIC, ext_fields={"topic": "T"})
+        turns.append(take_turns(group.lab.clock))
+        group.lab.network.settle()
+        assert answer.response is not None
+        first = b'"0":' if supports else b'"3":'
+        assert answer.response.body.count(b'"brokerAddrs":{' + first) == MANY
+    assert turns[1] - turns[0] >= 2 * MANY // SLICE_MS, "a step for each queue and each name"
 
 
 # -- notifications ------------------------------------------------------------------------------

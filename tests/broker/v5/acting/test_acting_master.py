@@ -11,6 +11,7 @@ import fakemq
 from fakemq.broker.broker import Broker
 from fakemq.broker.v5.acting.service import ActingMasterService
 from fakemq.broker.v5.slave_tables import SlaveTables
+from fakemq.clock.slices import finished
 from fakemq.events.core import BrokerOnline, HandlerFailed, MinBrokerChanged, NodeStopped, Warned
 from fakemq.net.outbound import Outbound
 from fakemq.protocol.codes import RequestCode, ResponseCode
@@ -55,7 +56,7 @@ def route(made: Replicated) -> tuple[dict[int, str], int]:
     server = made.core.name_servers[0]
     found = server.routes.topic_route(TOPIC)
     assert found is not None
-    server.complete_route(TOPIC, found)
+    finished(server.complete_route(TOPIC, found))
     return found.broker_datas[0].broker_addrs, found.queue_datas[0].perm
 
 
