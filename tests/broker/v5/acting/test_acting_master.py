@@ -27,6 +27,7 @@ from fakemq.protocol.v5.headers.acting import (
     ResetMasterFlushOffsetHeader,
 )
 from tests.support.broker_lab import broker5
+from tests.support.clients import pull_header
 from tests.support.replication import Replicated
 from tests.support.slices import take_turns, work_in_turns
 
@@ -177,9 +178,22 @@ def test_send_to_the_acting_master_is_not_available() -> None:
     assert answer.code == ResponseCode.SERVICE_NOT_AVAILABLE
 
 
-def test_reads_are_refused_without_slave_read_enable() -> None:
-    made = group(slaves=1)
-    assert broker5(made.slave).refuses_pulls()
+@pytest.mark.parametrize(
+    ("enabled", "code"),
+    [("false", ResponseCode.SYSTEM_BUSY), ("true", ResponseCode.SUCCESS)],
+)
+def test_acting_master_serves_pulls_with_slave_read_enable_alone(
+    enabled: str, code: ResponseCode
+) -> None:
+    made = group(slaves=1, slaveReadEnable=enabled)
+    made.send(b"first")
+    made.core.advance(15_000)  # its slave has the message and the topics
+    made.kill(made.master)
+    assert actors(made) == ["broker-a-1"]
+    header = pull_header(consumer_group="TOOLS_CONSUMER", topic=TOPIC)
+    answer = made.ask(made.slave, RequestCode.PULL_MESSAGE, header)
+    assert answer.code == code
+    assert (b"first" in answer.body) is (enabled == "true")
 
 
 # -- the master comes back --------------------------------------------------------------------
