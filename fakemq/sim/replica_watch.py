@@ -224,8 +224,11 @@ class ReplicaWatch:
         """Yield what a master that the controllers know lets consumers read too early."""
         name, own_id, epoch = broker.config.broker_name, service.own_id, broker.role.epoch
         sync = self._sync_of(name)
-        is_known = sync is not None and sync.master_epoch == epoch
-        if sync is None or not is_known or not self._is_all_ack or broker.name in self._fallen:
+        # A role takes the epoch of the new master before its replication ends.
+        known = None if sync is None else (sync.master_broker_id, sync.master_epoch)
+        if sync is None or known != (own_id, epoch):
+            return
+        if not self._is_all_ack or broker.name in self._fallen:
             return
         ends = {
             one.name: end

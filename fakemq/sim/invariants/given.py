@@ -75,14 +75,15 @@ class Given:
     ) -> set[str]:
         """Return the ids of the messages that had a place whose record is lost, and may be.
 
-        A group that has consumed the lost record never reads what a later master puts there. The
-        arguments are those of `taken_back`.
+        A group that has consumed the lost record never reads what a later master puts there, not
+        even the same message: two masters deliver a delayed one. The arguments are those of
+        `taken_back`.
         """
         of_group = [one for one in self._stored.items() if one[0][0] == broker_name]
         lost = {
             place
             for (_, place, msg_id), stored in of_group
-            if there.get(place) != msg_id and any(map(is_excused, stored))
+            if (there.get(place) != msg_id or len(stored) > 1) and any(map(is_excused, stored))
         }
         return {msg_id for (_, place, msg_id), _ in of_group if place in lost}
 
