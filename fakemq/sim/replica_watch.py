@@ -168,8 +168,9 @@ class ReplicaWatch:
         end, confirmed = broker.store.log.max_offset, service.store.confirm_offset
         of, ends = (broker.name, broker.role.epoch), (confirmed, end)
         self.holes.counts_without(*of, missing, missing - connected, *ends)
-        local = service.sync_set.local
-        unread = sync.sync_state_set - local if len(local) == 1 else frozenset[int]()
+        # Without all-ack, or alone in its set, a master lets consumers read its whole log.
+        read_all = len(service.sync_set.local) == 1 or not self._is_all_ack
+        unread = sync.sync_state_set - {service.own_id} if read_all else frozenset[int]()
         self.early.counts_without(*of, unread, unread, *ends)
 
     def missing_at(self, broker: Broker, what: str) -> Iterator[Violation]:
