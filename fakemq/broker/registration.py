@@ -184,13 +184,11 @@ class Registration:
             cluster_name=config.broker_cluster_name,
             broker_id=config.broker_id,
         )
-        answers: dict[str, Later[RemotingCommand | None]] = {
-            addr: Later() for addr in self._addrs(self._namesrv_addrs)
-        }
-        for addr, answer in answers.items():
+        answers = []
+        for addr in self._addrs(self._namesrv_addrs):
             command = RemotingCommand(RequestCode.UNREGISTER_BROKER, ext_fields=header.encode())
-            self._outbound().invoke(addr, command, UNREGISTER_TIMEOUT_MS, answer.resolve)
-        return all_of(answers.values())
+            answers.append(self._outbound().ask(addr, command, UNREGISTER_TIMEOUT_MS))
+        return all_of(answers)
 
     def _schedule(self, delay_ms: int, *, outside: bool) -> None:
         def tick() -> None:

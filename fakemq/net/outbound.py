@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
+from fakemq.later import Later
 from fakemq.net.link import EndpointT, Link
 from fakemq.net.memory import MemoryNetwork
 from fakemq.net.session import Dispatch, OnReply, Owner, Session
@@ -121,6 +122,26 @@ class Outbound:
             session.invoke(command, timeout_ms, on_reply, close_on_timeout=closing)
 
         self._with_session(addr, send)
+
+    def ask(
+        self,
+        addr: str,
+        command: RemotingCommand,
+        timeout_ms: int,
+        is_wanted: Callable[[], bool] | None = None,
+    ) -> Later[RemotingCommand | None]:
+        """Send a request to ``addr``, and return its response; None if there is none.
+
+        With ``is_wanted``, a caller that was stopped meanwhile gets nothing, not even None.
+        """
+        response: Later[RemotingCommand | None] = Later()
+
+        def answered(reply: RemotingCommand | None) -> None:
+            if is_wanted is None or is_wanted():
+                response.resolve(reply)
+
+        self.invoke(addr, command, timeout_ms, answered)
+        return response
 
     def invoke_oneway(
         self,

@@ -39,12 +39,11 @@ def lock_at_most(
         mq_set=locked,
         only_this_broker=True,
     ).encode()
-    answers: list[Later[RemotingCommand | None]] = []
+    answers = []
     for broker_id, addr in _members(broker).items():
         if broker_id != broker.config.broker_id:
-            answers.append(Later())
             command = RemotingCommand(RequestCode.LOCK_BATCH_MQ, body=asked)
-            broker.outbound.invoke(addr, command, TIMEOUT_MS, answers[-1].resolve)
+            answers.append(broker.outbound.ask(addr, command, TIMEOUT_MS))
     parked: Parked[NoHeader] = Later()
     parked.follow(drive(_counted(answers, locked, quorum)))
     return parked

@@ -63,16 +63,9 @@ class GroupRequests:
         self, addr: str, code: int, fields: Mapping[str, str] | None = None
     ) -> Later[RemotingCommand | None]:
         """Ask a node; None without an answer."""
-        later: Later[RemotingCommand | None] = Later()
-        life = self._life
-
-        def answered(answer: RemotingCommand | None) -> None:
-            if life == self._life:
-                later.resolve(answer)
-
+        life, outbound = self._life, self._broker.outbound
         command = RemotingCommand(code, ext_fields=dict(fields or {}))
-        self._broker.outbound.invoke(addr, command, TIMEOUT_MS, answered)
-        return later
+        return outbound.ask(addr, command, TIMEOUT_MS, lambda: life == self._life)
 
     def beat(self) -> None:
         """Let every name server know that this broker lives: 904, or 322 for those of 4.9.7."""

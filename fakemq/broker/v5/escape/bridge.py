@@ -24,7 +24,7 @@ from fakemq.client.routes import RouteTable
 from fakemq.events.core import failure
 from fakemq.events.escape import Escaped
 from fakemq.journal.journal import shortened
-from fakemq.later import Later, drive
+from fakemq.later import drive
 from fakemq.protocol.bodies.queue import MessageQueue
 from fakemq.protocol.codes import RequestCode, ResponseCode, response_name
 from fakemq.protocol.command import RemotingCommand
@@ -203,10 +203,8 @@ class EscapeBridge:
         if addr is None:
             why = f"the address of the master {queue.broker_name} is unknown"
             return queue, _failed(why), None
-        answer: Later[RemotingCommand | None] = Later()
         command = self._command(message, queue.queue_id)
-        self._outbound().invoke(addr, command, SEND_TIMEOUT_MS, answer.resolve)
-        response = yield answer
+        response = yield self._outbound().ask(addr, command, SEND_TIMEOUT_MS)
         if response is None:
             return queue, _failed(f"no answer of {addr}"), None
         status = _STATUSES.get(response.code)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from fakemq.client.routes import RouteTable
-from fakemq.later import Later, drive
+from fakemq.later import drive
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.errors import HeaderError
@@ -110,10 +110,8 @@ class EscapeReads:
             expression_type="TAG",
         )
         fields = header.encode() | {"maxMsgBytes": str(INT_MAX), "bname": broker_name}
-        answer: Later[RemotingCommand | None] = Later()
         command = RemotingCommand(RequestCode.PULL_MESSAGE, ext_fields=fields)
-        self._outbound().invoke(addr, command, PULL_TIMEOUT_MS, answer.resolve)
-        response = yield answer
+        response = yield self._outbound().ask(addr, command, PULL_TIMEOUT_MS)
         if response is None or response.code not in (ResponseCode.SUCCESS, *_NOTHING_THERE):
             return RemoteRead(None, again=True)
         if response.code != ResponseCode.SUCCESS:

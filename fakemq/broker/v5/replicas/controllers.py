@@ -292,15 +292,8 @@ class KnownControllers:
         return NoAnswer(answer.code)
 
     def _invoke(self, addr: str, command: RemotingCommand) -> Later[RemotingCommand | None]:
-        later: Later[RemotingCommand | None] = Later()
         life = self._life
-
-        def answered(answer: RemotingCommand | None) -> None:
-            if life == self._life:
-                later.resolve(answer)
-
-        self._outbound().invoke(addr, command, TIMEOUT_MS, answered)
-        return later
+        return self._outbound().ask(addr, command, TIMEOUT_MS, lambda: life == self._life)
 
     def _read(self, answer: RemotingCommand, kind: type[H]) -> H | None:
         try:
