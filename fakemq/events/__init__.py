@@ -104,7 +104,7 @@ if TYPE_CHECKING:
     from fakemq.events.timers import TimerRolled as TimerRolled
     from fakemq.events.timers import TimerSet as TimerSet
 
-_HOMES = {
+HOMES = {
     "ControllerDeposed": "controller",
     "ControllerElected": "controller",
     "MasterElected": "controller",
@@ -155,7 +155,7 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    module = import_module(f"fakemq.events.{_HOMES.get(name, 'core')}")
+    module = import_module(f"fakemq.events.{HOMES.get(name, 'core')}")
     try:
         value = getattr(module, name)
     except AttributeError:

@@ -8,19 +8,11 @@ from types import UnionType
 from typing import Union, get_args, get_origin, get_type_hints
 
 from fakemq.errors import did_you_mean
+from fakemq.events import HOMES
 from fakemq.events.core import Event
 
 MODULES = (
-    "fakemq.events.controller",
-    "fakemq.events.core",
-    "fakemq.events.escape",
-    "fakemq.events.faults",
-    "fakemq.events.filters",
-    "fakemq.events.grpc",
-    "fakemq.events.pop",
-    "fakemq.events.replication",
-    "fakemq.events.store",
-    "fakemq.events.timers",
+    *(f"fakemq.events.{home}" for home in sorted({"core", *HOMES.values()})),
     "fakemq.journal.journal",
     "fakemq.sim.events",
 )
