@@ -222,50 +222,44 @@ def strict_locks(run: Run) -> None:
     ask(MASTER)
 
 
+def send_beside_a_slave_that_dies(run: Run) -> None:
+    run.pass_time(BEAT_MS)
+    send(run, MASTER, EVERYWHERE, "both are there", WAIT="true")
+    run.kill(FIRST)
+    run.pass_time(BEAT_MS)
+    send(run, MASTER, EVERYWHERE, "one is dead", WAIT="true")
+
+
+BOTH_IN_SYNC = {
+    **ACTING,
+    "totalReplicas": "2",
+    "brokerRole": "SYNC_MASTER",
+    "inSyncReplicas": "2",
+    "slaveTimeout": "1000",
+}
+
+
 @scenario(
     "acting master: a send needs replicas that live",
-    config={
-        **ACTING,
-        "totalReplicas": "2",
-        "brokerRole": "SYNC_MASTER",
-        "inSyncReplicas": "2",
-        "slaveTimeout": "1000",
-    },
+    config=BOTH_IN_SYNC,
     slaves=1,
     real_s=50,
     releases=(NEWEST,),
 )
 def acting_in_sync(run: Run) -> None:
-    topic = EVERYWHERE
-    run.pass_time(BEAT_MS)
-    send(run, MASTER, topic, "both are there", WAIT="true")
-    run.kill(FIRST)
-    run.pass_time(BEAT_MS)
-    send(run, MASTER, topic, "one is dead", WAIT="true")
-    send(run, MASTER, topic, "it waits for no slave", WAIT="false")
+    send_beside_a_slave_that_dies(run)
+    send(run, MASTER, EVERYWHERE, "it waits for no slave", WAIT="false")
 
 
 @scenario(
     "acting master: a send needs fewer replicas if fewer live",
-    config={
-        **ACTING,
-        "totalReplicas": "2",
-        "brokerRole": "SYNC_MASTER",
-        "inSyncReplicas": "2",
-        "enableAutoInSyncReplicas": "true",
-        "slaveTimeout": "1000",
-    },
+    config={**BOTH_IN_SYNC, "enableAutoInSyncReplicas": "true"},
     slaves=1,
     real_s=50,
     releases=(NEWEST,),
 )
 def acting_auto_in_sync(run: Run) -> None:
-    topic = EVERYWHERE
-    run.pass_time(BEAT_MS)
-    send(run, MASTER, topic, "both are there", WAIT="true")
-    run.kill(FIRST)
-    run.pass_time(BEAT_MS)
-    send(run, MASTER, topic, "one is dead", WAIT="true")
+    send_beside_a_slave_that_dies(run)
 
 
 @scenario(

@@ -15,6 +15,7 @@ from conformance.scenarios.replicas import (
     WITHIN_MS,
     ends,
     epochs,
+    first_returns,
     route,
     send,
     unique_id,
@@ -127,12 +128,7 @@ def replica_unclean(run: Run) -> None:
     run.ask("controller-0", Code.UPDATE_CONTROLLER_CONFIG, None, text, peer="admin")
     until_master(group, 2)
     group.info()
-    send(run, SECOND, topic, "the other has it")
-    run.start(FIRST)
-    until_in_sync(group, 1, 2)
-    until_stored(run, topic, 2, FIRST, SECOND)
-    run.ask(FIRST, RequestCode.PULL_MESSAGE, pull_fields(topic), peer="consumer")
-    epochs(run, FIRST, SECOND)
+    first_returns(run, group, topic)
 
 
 @scenario(

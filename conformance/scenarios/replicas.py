@@ -203,6 +203,16 @@ def replica_sends_to_two(run: Run) -> None:
     send(run, FIRST, topic, "both are there again")
 
 
+def first_returns(run: Run, group: ReplicaGroup, topic: str) -> None:
+    """Let the second replica store a message, and the first one come back as its slave."""
+    send(run, SECOND, topic, "the other has it")
+    run.start(FIRST)
+    until_in_sync(group, 1, 2)
+    until_stored(run, topic, 2, FIRST, SECOND)
+    run.ask(FIRST, RequestCode.PULL_MESSAGE, pull_fields(topic), peer="consumer")
+    epochs(run, FIRST, SECOND)
+
+
 @scenario(
     "replicas: by default a send waits for no slave, and can be lost",
     controllers=1,
@@ -224,12 +234,7 @@ def replica_truncated(run: Run) -> None:
     run.start(SECOND)
     until_master(group, 2)
     group.info()
-    send(run, SECOND, topic, "the other has it")
-    run.start(FIRST)
-    until_in_sync(group, 1, 2)
-    until_stored(run, topic, 2, FIRST, SECOND)
-    run.ask(FIRST, RequestCode.PULL_MESSAGE, pull_fields(topic), peer="consumer")
-    epochs(run, FIRST, SECOND)
+    first_returns(run, group, topic)
 
 
 @scenario(
@@ -304,9 +309,4 @@ def replica_isolated(run: Run) -> None:
     run.note("for the controller both are in the set, and one of them is alive")
     until_master(group, 2)
     group.info()
-    send(run, SECOND, topic, "the other has it")
-    run.start(FIRST)
-    until_in_sync(group, 1, 2)
-    until_stored(run, topic, 2, FIRST, SECOND)
-    run.ask(FIRST, RequestCode.PULL_MESSAGE, pull_fields(topic), peer="consumer")
-    epochs(run, FIRST, SECOND)
+    first_returns(run, group, topic)
