@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from fakemq.broker.v5.acting.node import ActingBroker
     from fakemq.broker.v5.acting.requests import GroupRequests
-    from fakemq.broker.v5.replicas.timetable import Timetable
+    from fakemq.broker.v5.timetable import Timetable
     from fakemq.clock.slices import Steps
     from fakemq.config.v5.model import BrokerConfig5
     from fakemq.dispatch.node import NodeContext

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from fakemq.broker.role import MASTER_ID
 from fakemq.broker.v5.acting.pre_online import PreOnline
 from fakemq.broker.v5.acting.requests import GroupRequests
-from fakemq.broker.v5.replicas.timetable import Timetable
+from fakemq.broker.v5.timetable import Timetable
 from fakemq.events.core import BrokerOnline, MinBrokerChanged, failure
 from fakemq.later import drive
 from fakemq.protocol.hosts import vip_addr_beside

@@ -21,7 +21,7 @@ from fakemq.broker.v5.replicas.controllers import (
 from fakemq.broker.v5.replicas.identity import Identity
 from fakemq.broker.v5.replicas.registering import Registering
 from fakemq.broker.v5.replicas.states import TRANSITIONS, ReplicaState, waiting_text
-from fakemq.broker.v5.replicas.timetable import Timetable
+from fakemq.broker.v5.timetable import Timetable
 from fakemq.dispatch.node import NodeState
 from fakemq.events.core import ReplicaStateChanged, Warned, failure
 from fakemq.later import drive

@@ -1,4 +1,4 @@
-"""What a broker under a controller does again and again, by the kind of its timer."""
+"""What a broker of a group does again and again, by the kind of its timer."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 class Timetable:
     """The periodic work of one broker, and its pauses.
 
-    ``outside`` says whether the controllers are outside the cluster, so that real time counts.
+    ``outside`` says whether its peers (controllers, name servers) are outside the cluster, so that
+    real time counts.
     """
 
     def __init__(self, clock: NodeClock, outside: Callable[[], bool]) -> None:
