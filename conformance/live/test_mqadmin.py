@@ -9,10 +9,10 @@ from functools import partial
 import pytest
 
 from conformance.live.groups import CROWDED
+from conformance.mqadmin.compare import diff, differences, expected, recorded
 from conformance.mqadmin.controllers import CONTROLLED
 from conformance.mqadmin.parts import ALL_PARTS
 from conformance.mqadmin.program import Mqadmin
-from conformance.mqadmin.recordings import diff, differences, expected, recorded
 from conformance.mqadmin.script import PARTS, Part, options_used
 from conformance.mqadmin.session import Printed, Start, fake, real, run
 from conformance.mqadmin.state import only_accounts

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 import sys
 
+from conformance.mqadmin.compare import as_text, diff, differences, expected, record, table
 from conformance.mqadmin.parts import ALL_PARTS
-from conformance.mqadmin.recordings import as_text, diff, differences, expected, record, table
 from conformance.mqadmin.session import fake, real, run
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import fakemq
-from conformance.mqadmin.output import Output
+from conformance.mqadmin.normalise import Output
 from conformance.mqadmin.program import Mqadmin
 from conformance.mqadmin.script import Part, Step
 from conformance.mqadmin.state import State

@@ -6,9 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.mqadmin.output import Output
-from conformance.mqadmin.parts import ALL_PARTS
-from conformance.mqadmin.recordings import (
+from conformance.mqadmin.compare import (
     Difference,
     as_text,
     diff,
@@ -17,6 +15,8 @@ from conformance.mqadmin.recordings import (
     recorded,
     table,
 )
+from conformance.mqadmin.normalise import Output
+from conformance.mqadmin.parts import ALL_PARTS
 from conformance.mqadmin.script import PARTS, Part
 from conformance.mqadmin.state import State
 

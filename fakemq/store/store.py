@@ -259,8 +259,8 @@ class MessageStore:
         level goes to the schedule topic. The caller waits for flush and replication: the result
         says up to which bytes. The caller also wakes the consumers that wait for the records of
         the result.
-        Source: store/DefaultMessageStore.java#asyncPutMessage, store/CommitLog.java#asyncPutMessage
-        (4.9.7)
+        Source: store/DefaultMessageStore.java#asyncPutMessage, #checkMessage,
+        store/CommitLog.java#asyncPutMessage (4.9.7)
         """
         config = self.config
         if self.role.is_slave:

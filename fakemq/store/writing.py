@@ -1,7 +1,6 @@
-"""Messages on their way into the log: how they are checked, and become drafts of records.
+"""Messages on their way into the log: how they become drafts of records, or are too large for one.
 
-Source: store/CommitLog.java#MessageExtEncoder,
-store/DefaultMessageStore.java#checkMessage (4.9.7)
+Source: store/CommitLog.java#MessageExtEncoder (4.9.7)
 """
 
 from __future__ import annotations

@@ -56,6 +56,11 @@ def decode(text: str) -> list[tuple[int, int]] | None:
     return entries
 
 
+def write(file: TextFile, entries: Iterable[tuple[int, int, int]]) -> None:
+    """Write the file. Raise OSError if the system refuses."""
+    file.write(encode(entries))
+
+
 def read(file: TextFile) -> list[tuple[int, int]]:
     """Return the entries of the file, or those of its backup if it has none or is damaged.
 

@@ -9,7 +9,7 @@ from bisect import bisect_left
 from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
-from fakemq.ha.autoswitch.epoch_file import encode, read
+from fakemq.ha.autoswitch.epoch_file import read, write
 from fakemq.protocol.java import LONG_MAX
 
 if TYPE_CHECKING:
@@ -174,7 +174,7 @@ class EpochCache:
         """Write the entries; an empty list is never written, so the old file stays."""
         if self._file is not None and self._entries:
             try:
-                self._file.write(encode(self._entries))
+                write(self._file, self._entries)
             except OSError as error:
                 self.on_failed(error)
 
