@@ -35,7 +35,8 @@ from conformance.targets.java_controllers import (
 )
 from conformance.targets.java_jars import NEWEST
 from conformance.targets.master_slave_pairs import QUICK_REPORT, FakeBroker, FakeNode
-from conformance.targets.replicas import Node, log_end, log_of, wait_dispatched
+from conformance.targets.replicas import Node, log_end, log_of
+from conformance.targets.runtime_info import wait_dispatched
 from conformance.wire.raw import RawConnection, call, frame, json_header, split
 from conformance.wire.requests import pull_fields, send_v2_fields, texts
 from fakemq.protocol.bodies.route import TopicRouteData

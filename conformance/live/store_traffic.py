@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from conformance.capture.requests import properties, send_fields, send_v2_fields
+from conformance.targets.runtime_info import figures
 from conformance.wire.raw import RawConnection, create_topic, frame, json_header, split
 from conformance.wire.requests import batch_item
 from fakemq.protocol.codes import RequestCode
@@ -86,8 +87,7 @@ class Traffic:
 
     def _is_dispatched(self) -> bool:
         answer = self._connection.call(frame(RequestCode.GET_BROKER_RUNTIME_INFO))
-        behind: str = json.loads(split(answer)[2])["table"]["dispatchBehindBytes"]
-        return behind == "0"
+        return figures(answer).get("dispatchBehindBytes") == "0"
 
     def _max_offset(self, topic: str, queue: int) -> int:
         fields = {"topic": topic, "queueId": str(queue)}

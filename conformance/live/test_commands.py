@@ -10,6 +10,7 @@ from conformance.live.groups import WAITING
 from conformance.mqadmin.program import Mqadmin
 from conformance.targets.java_cluster import JavaCluster, wait_until
 from conformance.targets.java_jars import NEWEST
+from conformance.targets.runtime_info import wait_sampled
 from fakemq.client import Client
 from tests.support.command_line import rows, run
 
@@ -40,6 +41,7 @@ def real(java: None) -> Iterator[tuple[str, Mqadmin]]:
             for queue in client.subscribe_queues(TOPIC):
                 done = min(queue.queue_id, client.max_offset(queue))
                 client.update_offset(queue, done, oneway=False)
+            wait_sampled(client)
             yield addr, mqadmin
 
 
@@ -56,6 +58,7 @@ def test_commands_work_at_a_real_cluster_of_5_5_0(java: None) -> None:
         wait_until(lambda: all_in_queues(client), 30)
         for queue in client.subscribe_queues(TOPIC):
             client.update_offset(queue, 1, oneway=False)
+        wait_sampled(client)
         assert sorted(row["body"] for row in rows("tail", TOPIC, "-c", "100", *at)) == sorted(
             BODIES
         )

@@ -13,7 +13,7 @@ import fakemq
 from conformance.capture.requests import properties, send_fields
 from conformance.live.store_walk import SIZES, java_config
 from conformance.targets.java_cluster import JavaBroker, JavaCluster
-from conformance.targets.replicas import wait_dispatched
+from conformance.targets.runtime_info import wait_dispatched
 from conformance.wire.raw import RawConnection, frame, json_header, split
 from fakemq.client import Client
 from fakemq.dump.command import check_store, dump

@@ -10,6 +10,7 @@ from conformance.drivers.drivers import EVENT_TIMEOUT_S
 from conformance.targets.accounts import ADMIN, SECRET
 from conformance.targets.java_cluster import wait_until
 from conformance.targets.replicas import send_until_safe
+from conformance.targets.runtime_info import wait_sampled
 from conformance.wire.pops import Handle, handles, pop_fields
 from conformance.wire.raw import call, create_topic, frame, json_header, split
 from conformance.wire.requests import texts
@@ -51,7 +52,8 @@ class State(NamedTuple):
 
 
 def addresses(client: Client, namesrv_addr: str) -> dict[str, str]:
-    """Return where the nodes of a cluster are."""
+    """Return where the nodes of a cluster are, once mqadmin may ask them for anything."""
+    wait_sampled(client)
     addrs = {"namesrv": namesrv_addr}
     for name, broker in client.cluster_info().broker_addr_table.items():
         for broker_id, addr in broker.broker_addrs.items():
@@ -82,6 +84,7 @@ def slave_in_step(namesrv_addr: str) -> Iterator[State]:
 def replicas(namesrv_addr: str) -> Iterator[State]:
     """Three messages at replicas, which are called by the ids that the controller gave them."""
     with Client(namesrv_addr) as client:
+        wait_sampled(client)
         found = client.cluster_info().broker_addr_table["broker-a"].broker_addrs
         addrs = {f"broker-a@{broker_id or 1}": addr for broker_id, addr in found.items()}
         _, _, config = split(call(found[0], frame(RequestCode.GET_BROKER_CONFIG, {})))

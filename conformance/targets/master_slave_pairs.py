@@ -6,7 +6,6 @@ already; the slave, which the name server would tell of its master, is for the t
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -28,12 +27,13 @@ from conformance.targets.java_cluster import (
 from conformance.targets.java_jars import REFERENCE
 from conformance.targets.processes import FakemqProcess, routed
 from conformance.targets.replicas import Reader
+from conformance.targets.runtime_info import runtime_info
 from conformance.targets.stopped_process import stop_process
 from conformance.wire.raw import RawConnection, call, create_topic, frame, split
 from fakemq.handles.brokers import BrokerHandle
 from fakemq.protocol.bodies.route import TopicRouteData
 
-_GET_BROKER_RUNTIME_INFO, _GET_ROUTEINFO_BY_TOPIC = 28, 105
+_GET_ROUTEINFO_BY_TOPIC = 105
 _DEFAULT_TOPIC = "TBW102"
 _ROUTED_S = 60.0
 SLAVE = {"brokerRole": "SLAVE", "brokerId": "1"}
@@ -250,8 +250,7 @@ def max_offset(addr: str, topic: str, queue_id: int = 0) -> int:
 
 def gets(addr: str) -> int:
     """Return how many messages a broker has given to consumers today."""
-    _, _, body = split(call(addr, frame(_GET_BROKER_RUNTIME_INFO, {})))
-    return int(json.loads(body)["table"]["msgGetTotalTodayNow"])
+    return int(runtime_info(addr)["msgGetTotalTodayNow"])
 
 
 def broker_ids(namesrv_addr: str, name: str = "broker-a") -> list[int]:

@@ -21,6 +21,7 @@ from conformance.targets.java_cluster import (
 )
 from conformance.targets.java_jars import REFERENCE
 from conformance.targets.processes import FakemqProcess
+from conformance.targets.runtime_info import DISPATCH_S, runtime_info, wait_dispatched
 from conformance.wire.raw import RawConnection, call, frame, json_header, split
 from conformance.wire.requests import pull_fields, texts
 from fakemq.client.blocking import Client
@@ -33,12 +34,11 @@ IN_STEP_S = 90.0
 """A slave connects after 5 s and reports after 10, in a JVM that takes its time to start."""
 SYNC_S = 90.0
 """Four looks at the master's tables."""
-_DISPATCH_S = 60.0
 ATTACHED = "Attached"
 """The topic of messages that only find out whether there is a slave."""
 SLAVE = {"brokerName": "broker-a", "brokerId": "1", "brokerRole": "SLAVE"}
 _PULL_MESSAGE, _GET_ALL_DELAY_OFFSET = 11, 45
-_GET_MAX_OFFSET, _GET_MIN_OFFSET, _GET_BROKER_RUNTIME_INFO = 30, 31, 28
+_GET_MAX_OFFSET, _GET_MIN_OFFSET = 30, 31
 _TABLES = {"topics": 21, "consumer offsets": 43, "subscription groups": 201}
 _RECORD_HEAD = struct.Struct(">ii")
 
@@ -135,28 +135,6 @@ def wait_in_step(master: Node, slave: Node) -> None:
     wait_dispatched(slave.addr)
 
 
-def wait_dispatched(addr: str) -> None:
-    """Wait until all of a broker's log is in its queues; in Java a thread brings it there."""
-    wait_until(lambda: runtime_info(addr)["dispatchBehindBytes"] == "0", _DISPATCH_S)
-
-
-def runtime_info(addr: str) -> dict[str, str]:
-    """Return what a broker says of itself.
-
-    A Java broker refuses the request until it has statistics, in its first second: ask again.
-    """
-    answers: list[bytes] = []
-
-    def answered() -> bool:
-        answers[:] = [call(addr, frame(_GET_BROKER_RUNTIME_INFO, {}))]
-        return json_header(answers[0])["code"] == 0
-
-    wait_until(answered, IN_STEP_S)
-    _, _, body = split(answers[0])
-    table: dict[str, str] = fastjson.loads(body)["table"]
-    return table
-
-
 def log_end(node: Node) -> int:
     """Return where a broker says that its commit log ends."""
     return int(runtime_info(node.addr)["commitLogMaxOffset"])
@@ -218,7 +196,7 @@ class Reader:
 
     def wait_end(self, topic: str, queue_id: int, end: int) -> int:
         """Wait until a queue ends there; return its first offset."""
-        wait_until(lambda: self.end(topic, queue_id) == end, _DISPATCH_S)
+        wait_until(lambda: self.end(topic, queue_id) == end, DISPATCH_S)
         return self.ends(topic, queue_id)[0]
 
     def records(self, topic: str, queue_id: int, offset: int, end: int) -> list[bytes]:
