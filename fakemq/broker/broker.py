@@ -467,6 +467,8 @@ class Broker:
         def end() -> None:
             try:
                 if self.state is NodeState.STOPPING:  # it was not killed meanwhile
+                    if self.ha is not None:
+                        self.ha.send_rest()
                     self._end("stop")
             finally:
                 on_stopped()

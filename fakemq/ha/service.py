@@ -72,6 +72,15 @@ class HAService:
         if self.synchronize is not None:
             self.synchronize.stop()
 
+    def send_rest(self) -> None:
+        """Send the slaves what is stored; call this before the stop of a broker that is not killed.
+
+        Source: store/DefaultMessageStore.java#shutdown, which waits 1 s before it stops replication
+        (4.9.7), or 3 s (5.5.0)
+        """
+        for end in list(self.connections):
+            end.pump()
+
     def pause(self) -> None:
         for end in self.connections:
             end.pause()

@@ -115,6 +115,13 @@ def test_large_backlog_is_transferred_in_pieces() -> None:
     pair.assert_same()
 
 
+def test_stopped_master_has_sent_its_slaves_everything() -> None:
+    pair = Replicated()
+    assert code(pair.send()) is OK
+    pair.stop(pair.master)
+    pair.assert_same()
+
+
 def test_returning_master_is_found_again() -> None:
     pair = Replicated(role=SYNC)
     pair.stop(pair.master)

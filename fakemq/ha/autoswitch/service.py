@@ -68,6 +68,13 @@ class AutoSwitchHAService(HAService5):
         store.retention.on_deleted = self._forget_epochs
 
     def stop(self, why: str) -> None:
+        """Close every connection. The set does not shrink by that, and nothing is confirmed.
+
+        Source: #removeConnection
+        """
+        ends, self.connections = self.connections, []
+        for end in ends:
+            end.close(why)
         super().stop(why)
         store = self.store
         store.limit = store.lacks_replicas = store.on_emptied = None

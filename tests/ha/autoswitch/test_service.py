@@ -4,11 +4,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 import fakemq.store.index
+from fakemq.broker.broker import Broker
 from fakemq.errors import StoreError
-from fakemq.events import InSyncSetProposed, LogTruncated, Warned
+from fakemq.events import Dispatched, InSyncSetProposed, LogTruncated, Warned
 from fakemq.ha.autoswitch.sync_set import CaughtUp, InSyncSet
 from fakemq.protocol.codes import ResponseCode
 from tests.support.autoswitch_lab import AutoSwitched
@@ -258,6 +261,22 @@ def test_lost_connection_leaves_the_set_at_once_without_the_controller() -> None
     assert lab.master.sync_set.local == {1}
     assert lab.proposed[-1] == {1}
     assert send(lab) == OK
+
+
+@pytest.mark.parametrize("end", [Broker.stop, Broker.kill])
+def test_master_that_ends_proposes_no_set_and_confirms_nothing(
+    end: Callable[[Broker], None],
+) -> None:
+    lab = group()
+    proposed = len(lab.proposed)
+    lab.brokers[2].pause()
+    lab.send()
+    lab.network.settle()
+    end(lab.brokers[1])
+    lab.network.settle()
+    assert len(lab.proposed) == proposed
+    assert lab.journal.find(InSyncSetProposed, node=lab.brokers[1].name)[-1].members == (1, 2)
+    assert not lab.journal.find(Dispatched)
 
 
 def test_slave_that_reads_nothing_leaves_the_set_after_15_s() -> None:
