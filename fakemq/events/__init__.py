@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from fakemq.events.core import OffsetReset as OffsetReset
     from fakemq.events.core import OffsetWentBack as OffsetWentBack
     from fakemq.events.core import PullHeld as PullHeld
+    from fakemq.events.core import PullMoved as PullMoved
     from fakemq.events.core import PullWoken as PullWoken
     from fakemq.events.core import QueuesLocked as QueuesLocked
     from fakemq.events.core import ReplicaStateChanged as ReplicaStateChanged

@@ -465,6 +465,20 @@ class Delivered(Event, frozen=True, kw_only=True, gc=False):
     peer: str
 
 
+class PullMoved(Event, frozen=True, kw_only=True, gc=False):
+    """A consumer pulled from an offset that the queue does not have, and was sent to another one.
+
+    Java's clients then drop what they hold of the queue, and commit the other offset after 10 s.
+    """
+
+    group: str
+    topic: str
+    queue_id: int
+    offset: int
+    next_offset: int
+    peer: str
+
+
 class OffsetCommitted(Event, frozen=True, kw_only=True, gc=False):
     """A group's offset in a queue was stored: the next message to consume."""
 

@@ -44,7 +44,7 @@ PUBLIC = {
         InSyncSetTaken InvisibleTimeChanged KvConfigPrinted LinkClosed LinkOpened LogAppended
         LogTruncated MemberChanged
         MessageChecked MetadataSynchronized NodeStarted NodeStopped OffsetCommitted OffsetReset
-        OffsetWentBack OrphanAsked PassedOver Popped PullHeld PullWoken QueuesLocked
+        OffsetWentBack OrphanAsked PassedOver Popped PullHeld PullMoved PullWoken QueuesLocked
         ReplicaStateChanged Replicated ReplicationWaited ReplyFailed ReportBelieved
         RequestHandled RequestReceived
         Revived RoleChanged RouteRefused RoutineSkipped RpcHandled RpcReceived Scheduled

@@ -26,7 +26,7 @@ from fakemq.dispatch.answers import (
     Request,
 )
 from fakemq.dispatch.outcomes import list_capacity
-from fakemq.events.core import Delivered
+from fakemq.events.core import Delivered, PullMoved
 from fakemq.journal.journal import shortened
 from fakemq.journal.noted import DELIVERED, event_of
 from fakemq.protocol.codes import RequestCode, ResponseCode
@@ -381,8 +381,8 @@ def _reply(
         if broker.role.is_slave and not config.offset_check_in_slave:
             broker_id = group_config.broker_id
             code = ResponseCode.PULL_RETRY_IMMEDIATELY
-        elif broker.reference.stores_moved_offsets:
-            store_offset_moved_event(broker, header, result.next_begin_offset)
+        else:
+            _note_moved(broker, request, result)
     next_offset = result.next_begin_offset
     broker.positions.replied(request.session, group, topic, queue_id, next_offset)
     if config.disable_consume_if_consumer_read_slowly:
@@ -423,6 +423,22 @@ def _reply(
         remark="FOUND" if result.status is _FOUND else result.status.name,
         leaving=leaving,
     )
+
+
+def _note_moved(broker: Broker, request: PullRequest, result: GetMessageResult) -> None:
+    header = request.header
+    moved = PullMoved(
+        node=broker.name,
+        group=shortened(header.consumer_group),
+        topic=shortened(header.topic),
+        queue_id=header.queue_id,
+        offset=header.queue_offset,
+        next_offset=result.next_begin_offset,
+        peer=request.session.remote_addr,
+    )
+    broker.journal.add(moved)
+    if broker.reference.stores_moved_offsets:
+        store_offset_moved_event(broker, header, result.next_begin_offset)
 
 
 def _delivered(result: GetMessageResult, queue_offset: int) -> Sequence[int]:
