@@ -14,6 +14,7 @@ from fakemq.events.replication import (
     InSyncSetTaken,
     ReplicationWaited,
 )
+from fakemq.ha.autoswitch.master_link import AutoSwitchMasterEnd
 from fakemq.ha.autoswitch.service import AutoSwitchHAService
 from fakemq.protocol.java import LONG_MAX
 from fakemq.protocol.message import decode_record
@@ -24,7 +25,9 @@ from fakemq.sim.invariants.acknowledged import SEND_OK, Promises
 from fakemq.sim.invariants.equal_logs import ReplicaCopy, unequal
 from fakemq.sim.invariants.given import Given, beyond, unconfirmed
 from fakemq.sim.invariants.holes import Holes, RecordOrigin
+from fakemq.sim.invariants.moved import MovedReaders
 from fakemq.sim.invariants.routes import MasterRoutes
+from fakemq.sim.invariants.unwaited import UnwaitedRecords
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -49,6 +52,8 @@ class ReplicaWatch:
         """What consumers could read of masters that were alone and proposed another replica."""
         self.acknowledged = Promises(self.is_excused)
         self.given = Given()
+        self.unwaited = UnwaitedRecords(core.journal, self._epoch_of)
+        self.moved = MovedReaders(core.journal, self._epoch_of)
         self._routes = MasterRoutes()
         self._readable: dict[str, tuple[int, int]] = {}
         """Node → epoch of its mastership, and up to where consumers could read its log."""
@@ -104,6 +109,7 @@ class ReplicaWatch:
         end = appended.phy_offset + appended.size_bytes
         self.holes.stored(appended.node, end)
         self.early.stored(appended.node, end)
+        self._look_at_holes(broker)
         self.given.stored(broker.config.broker_name, origin, appended)
 
     def _waited(self, entry: Entry) -> None:
@@ -127,7 +133,6 @@ class ReplicaWatch:
         assert isinstance(begun, EpochBegun)
         broker = self._core.brokers[begun.node]
         self._settle(begun.node)
-        self._look_at_holes(broker)
         self.found += self.missing_at(broker, f"master of epoch {begun.epoch}")
         self._note_readable(begun.node)
 
@@ -137,7 +142,6 @@ class ReplicaWatch:
             self._ends[broker.name] = (
                 LONG_MAX if broker.state is NodeState.STOPPED else broker.store.log.max_offset
             )
-            self._look_at_holes(broker)
             self._note_readable(broker.name)
 
     def _decided(self, entry: Entry) -> None:
@@ -163,15 +167,25 @@ class ReplicaWatch:
             self.holes.none(broker.name)
             self.early.none(broker.name)
             return
-        missing = sync.sync_state_set - service.sync_set.union - {service.own_id}
-        connected = {one.slave_id for one in service.connections if hasattr(one, "slave_id")}
+        in_sync = sync.sync_state_set - {service.own_id}
+        missing = in_sync - service.sync_set.union
+        ends = [one for one in service.connections if isinstance(one, AutoSwitchMasterEnd)]
+        connected = {one.slave_id for one in ends}
         end, confirmed = broker.store.log.max_offset, service.store.confirm_offset
-        of, ends = (broker.name, broker.role.epoch), (confirmed, end)
-        self.holes.counts_without(*of, missing, missing - connected, *ends)
+        of = broker.name, broker.role.epoch
+        self.holes.counts_without(*of, missing, missing - connected, confirmed, end)
         # Without all-ack, or alone in its set, a master lets consumers read its whole log.
-        read_all = len(service.sync_set.local) == 1 or not self._is_all_ack
-        unread = sync.sync_state_set - {service.own_id} if read_all else frozenset[int]()
-        self.early.counts_without(*of, unread, unread, *ends)
+        unread = in_sync
+        if self._is_all_ack and len(service.sync_set.local) > 1:
+            # A member that has connected again does not count before its first report, after 5 s.
+            # Source: store/ha/autoswitch/AutoSwitchHAService.java#computeConfirmOffset (5.5.0)
+            reported = {one.slave_id for one in ends if one.acknowledged_offset > 0}
+            unread = in_sync & (connected - reported)
+            lacking = [
+                one for one in self._group(broker.config.broker_name) if own_id_of(one) in unread
+            ]
+            confirmed = min([confirmed, *map(self._end_of, lacking)])
+        self.early.counts_without(*of, unread, unread, confirmed, end)
 
     def missing_at(self, broker: Broker, what: str) -> Iterator[Violation]:
         """Yield the acknowledged messages that a master lacks."""
@@ -206,6 +220,7 @@ class ReplicaWatch:
     def _note_readable(self, node: str) -> None:
         """See that what consumers can read of a master does not become less within its epoch."""
         service, broker = self._service(node), self._core.brokers[node]
+        self._look_at_holes(broker)
         if service is None or not service.is_master or broker.state is not NodeState.RUNNING:
             self._readable.pop(node, None)
             return
@@ -260,6 +275,9 @@ class ReplicaWatch:
         return controllers.group.state.sync_state_infos.get(broker_name)
 
     # -- inside -----------------------------------------------------------------------------------
+
+    def _epoch_of(self, node: str) -> int:
+        return self._core.brokers[node].role.epoch
 
     def _group(self, broker_name: str) -> Iterable[Broker]:
         return [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import product
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,7 @@ from fakemq.sim.probe import PROBES, probe_key
 if TYPE_CHECKING:
     from fakemq.broker.broker import Broker
     from fakemq.sim.history import History
+    from fakemq.sim.invariants.acknowledged import PromisedLog
     from fakemq.sim.invariants.given import Place
     from fakemq.sim.replica_watch import ReplicaWatch
     from fakemq.sim.simulation import Simulation
@@ -34,7 +36,7 @@ def judge_groups(sim: Simulation, watch: ReplicaWatch) -> Iterator[Violation]:
     yield from wrong_elections(sim.history)
     yield from unserved(sim.history, sim.plan.cluster.broker_names)
     masters: dict[str, Broker] = {}
-    lost: set[str] = set()
+    lost: set[tuple[str, str]] = set()
     for name in sim.plan.cluster.broker_names:
         master = watch.master_of(name)
         if master is None:
@@ -47,7 +49,7 @@ def judge_groups(sim: Simulation, watch: ReplicaWatch) -> Iterator[Violation]:
         if watch.promises:
             there = _places(master)
             yield from watch.given.taken_back(name, there, watch.is_read_early)
-            lost |= watch.given.ids_at_lost(name, there, watch.is_read_early)
+            lost |= _lost(sim, watch, name, master.store, there)
     if watch.promises:
         yield from _undelivered(sim, masters, lost)
 
@@ -86,13 +88,29 @@ def _followed(sim: Simulation, master: Broker) -> Iterator[Violation]:
             yield Violation(SERVES, text, (broker.name, master.name))
 
 
+def _lost(
+    sim: Simulation, watch: ReplicaWatch, name: str, store: PromisedLog, there: Mapping[Place, str]
+) -> set[tuple[str, str]]:
+    """Return group and id of the messages that a group need not get, as in RocketMQ.
+
+    ``store`` is that of the last master, and ``there`` are the messages that it has.
+    """
+    groups = {consumer.group for consumer in sim.plan.consumers}
+    lost = set(product(groups, watch.given.ids_at_lost(name, there, watch.is_read_early)))
+    if sim.plan.strong:
+        return lost
+    for group, msg_id in watch.unwaited.lost(name, partial(has_message, store)):
+        lost |= set(product(groups if group is None else {group}, {msg_id}))
+    return lost | set(watch.moved.dropped(name, there))
+
+
 def _undelivered(
-    sim: Simulation, masters: Mapping[str, Broker], lost: Collection[str]
+    sim: Simulation, masters: Mapping[str, Broker], lost: Collection[tuple[str, str]]
 ) -> Iterator[Violation]:
-    """Yield what was stored and not delivered, except the messages with the ids ``lost``."""
+    """Yield what was stored and not delivered, except the groups and message ids ``lost``."""
     groups = {consumer.group: consumer.topics for consumer in sim.plan.consumers}
 
     def is_stored(name: str, phy_offset: int, msg_id: str) -> bool:
         return name in masters and has_message(masters[name].store, phy_offset, msg_id)
 
-    yield from undelivered(sim.history, groups, {}, is_stored, set(product(groups, lost)))
+    yield from undelivered(sim.history, groups, {}, is_stored, lost)

@@ -57,13 +57,15 @@ class Holes:
     ) -> None:
         """Take which replicas a master does not count, though the controllers may elect them.
 
-        A hole begins with one that is not connected, too, at what was ``confirmed`` then. It lasts
-        until there is none of these any more, or the ``epoch`` is over. The log ends at ``end``.
+        A hole begins with one that is not connected, too, at what was ``confirmed`` then; a later
+        one may have less than that. It lasts until there is none of these any more, or the
+        ``epoch`` is over. The log ends at ``end``.
         """
         hole = self._open(node)
         if hole is not None and hole.epoch != epoch:
             hole.lost, hole = frozenset(), None
         if hole is not None:
+            hole.start = min(hole.start, confirmed)
             hole.lost = frozenset(missing) & (hole.lost | frozenset(disconnected))
             hole.agreed = not hole.lost
         elif disconnected:

@@ -7,17 +7,22 @@ from collections.abc import Iterator
 import pytest
 from msgspec.structs import replace
 
+from fakemq.clock.slices import finished
+from fakemq.core.inspection import seed
 from fakemq.events.core import LogAppended
 from fakemq.sim.drawing import DRAWN, draw_plan
 from fakemq.sim.events import Probed
 from fakemq.sim.invariants.acknowledged import NAME as KEPT
 from fakemq.sim.invariants.delivery import NAME as DELIVERED
 from fakemq.sim.invariants.groups import unserved
+from fakemq.sim.invariants.holes import RecordOrigin
 from fakemq.sim.replica_watch import ReplicaWatch
 from fakemq.sim.run import SimulationRun
 from tests.support.histories import history, sent
 
 UP_AFTER_MS = 20_000
+REPORTED_AFTER_MS = 6_000
+"""A slave reports 5 s after it has connected."""
 NEVER_ENDED = "it was not sent, or its send did not end"
 SENT = sent(offset=50)
 HOLE_AT = SENT.phy_offset
@@ -27,7 +32,7 @@ PROMISES = next(
     plan
     for plan in (draw_plan(seed, reference="5.5.0", controllers=DRAWN) for seed in range(200))
     if plan.cluster.replicas is not None and plan.cluster.replicas.all_ack_in_sync_state_set
-    if not plan.cluster.on_disk
+    if not plan.cluster.on_disk and plan.cluster.slaves == 2
 )
 
 
@@ -94,6 +99,36 @@ def test_message_at_the_place_of_a_lost_one_need_not_be_delivered(sim: Simulatio
     stored(sim, "m-2", HOLE_AT + 100)
     sim.core.journal.add(sent("m-2", phy_offset=HOLE_AT + 100))
     assert DELIVERED not in violated(sim)
+
+
+def test_member_without_a_report_may_lack_what_is_read(sim: SimulationRun) -> None:
+    """It has connected again, and is in the controllers' set: their answer was lost."""
+    watch, core = sim.replica_watch, sim.core
+    assert isinstance(watch, ReplicaWatch)
+    assert core.controllers is not None
+
+    def store() -> RecordOrigin:
+        """Let each master store messages; return where the first one begins."""
+        begin = core.brokers["broker-a@1"].store.log.max_offset
+        finished(seed(core, "orders", [b"hello"] * 16, "", "", {}, None))
+        return RecordOrigin("broker-a@1", 1, begin)
+
+    store()  # Java does not count slaves of an empty log
+    sim.pass_to(UP_AFTER_MS + REPORTED_AFTER_MS)
+    watch.look()
+    assert not watch.is_read_early(store())
+    slave = core.brokers["broker-a@2"]
+    slave.kill()
+    core.network.settle()
+    core.start_broker(slave)
+    core.network.settle()
+    core.controllers.group.state.sync_state_infos["broker-a"].sync_state_set = frozenset({1, 2, 3})
+    begun = store()
+    assert watch.is_read_early(begun)
+    assert not watch.is_excused(begun)
+    sim.pass_to(UP_AFTER_MS + 2 * REPORTED_AFTER_MS)
+    watch.look()
+    assert not watch.is_read_early(store())
 
 
 def probed(number: int, status: str = "SEND_OK") -> Probed:

@@ -39,6 +39,14 @@ def test_hole_ends_with_its_epoch() -> None:
     assert not holes.has(RecordOrigin(NODE, EPOCH + 1, 350))
 
 
+def test_replica_that_has_less_widens_a_hole() -> None:
+    holes = holed()
+    holes.counts_without(NODE, EPOCH, {2, 3}, {2, 3}, 60, 300)
+    holes.counts_without(NODE, EPOCH, {2, 3}, {2, 3}, 90, 300)
+    found = [at for at in (59, 60, 299, 300) if holes.has(RecordOrigin(NODE, EPOCH, at))]
+    assert found == [60, 299]
+
+
 class Empty:
     """A store without records."""
 
