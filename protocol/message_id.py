@@ -4,6 +4,8 @@ An *offset id* says where a message is stored: ``ip 4 or 16 | port int32 | physi
 32 or 56 digits. A *unique id* is made by the client: ``ip 4 or 16 | pid int16 | hash of the class
 loader int32 | milliseconds since the month began int32 | counter int16``, of the same two lengths,
 so the text of an id does not show its kind.
+
+The offset ids of answers to sends are made with their records, in `fakemq.store.commitlog`.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from fakemq.clock.timers import LEAST_PERIOD_MS, Timer, is_regular, next_tick_ms
 from fakemq.controller import decide, noted
 from fakemq.controller.group import Election
 from fakemq.controller.liveness import BrokerIdentityInfo, Liveness
-from fakemq.controller.notifying import notification_of
+from fakemq.controller.notification import notification_of
 from fakemq.dispatch.answers import Parked, Refused, Reply, Thrown, not_supported
 from fakemq.dispatch.dispatcher import Dispatcher, VersionedDispatcher
 from fakemq.dispatch.node import NodeState
