@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from fakemq.protocol.java import LONG_MAX
 from fakemq.protocol.layout.codecs import CONSUME_QUEUE_UNIT as UNIT
-from fakemq.protocol.message import record_properties_bytes
+from fakemq.protocol.message import record_properties_bytes, record_store_timestamp_ms
 from fakemq.store.puts import put_ended
 from fakemq.store.replica import Replica
 from fakemq.store.results import LogRecord, PutMessageStatus
@@ -110,7 +110,11 @@ class ConfirmedReplica(Replica):
         found = []
         for offset, (at, size_bytes, code) in enumerate(UNIT.iter_unpack(run.units), run.first):
             data = self._log.read(at, size_bytes)
-            properties = b"" if data is None else record_properties_bytes(data)
+            stored_ms, properties = (
+                (-1, b"")
+                if data is None
+                else (record_store_timestamp_ms(data), record_properties_bytes(data))
+            )
             place = run.topic, run.queue_id, offset, at, size_bytes
-            found.append(LogRecord(*place, 0, code, run.stored_ms, properties))
+            found.append(LogRecord(*place, 0, code, stored_ms, properties))
         return found

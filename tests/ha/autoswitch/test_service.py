@@ -11,7 +11,13 @@ import pytest
 import fakemq.store.index
 from fakemq.broker.broker import Broker
 from fakemq.errors import StoreError
-from fakemq.events import Dispatched, InSyncSetProposed, LogTruncated, Warned
+from fakemq.events import (
+    Dispatched,
+    InSyncSetProposed,
+    LogTruncated,
+    Scheduled,
+    Warned,
+)
 from fakemq.ha.autoswitch.sync_set import CaughtUp, InSyncSet
 from fakemq.protocol.codes import ResponseCode
 from tests.support.autoswitch_lab import AutoSwitched
@@ -113,6 +119,18 @@ def test_message_is_readable_when_the_set_has_it() -> None:
     lab.network.settle()
     assert code(answer) == OK
     assert (lab.queued(1), lab.master.confirm_offset) == (1, lab.ends()[1])
+
+
+def test_late_record_keeps_the_time_at_which_it_was_stored() -> None:
+    lab = group()
+    lab.brokers[2].pause()
+    for _ in range(3):
+        lab.send(properties=f"DELAY\x013\x02{NO_WAIT}")
+        lab.lab.pass_time(1_000)
+    assert not lab.journal.find(Scheduled)
+    lab.take({1})  # all that waited is confirmed at once
+    due_ms = [scheduled.due_at_ms for scheduled in lab.journal.find(Scheduled)]
+    assert [due - due_ms[0] for due in due_ms] == [0, 1_000, 2_000]
 
 
 def test_slave_learns_the_confirm_offset_with_the_next_frame() -> None:
