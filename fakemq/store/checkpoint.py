@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fakemq.protocol.java import LONG_MAX
 from fakemq.protocol.layout.codecs import CHECKPOINT
 
 if TYPE_CHECKING:
@@ -48,6 +49,11 @@ class StoreCheckpoint:
     def newest_ms(self) -> int:
         """The latest of the times."""
         return max(self.physic_ms, self.logics_ms, self.index_ms)
+
+    @property
+    def counts_to(self) -> int:
+        """Up to which offset a recovery after a crash brings records to their queues."""
+        return LONG_MAX
 
     def go_back(self, stored_ms: int, now_ms: int) -> None:
         """Move all times back to ``stored_ms`` at most, because the clock went back.

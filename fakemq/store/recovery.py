@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Final
 
+from fakemq.protocol.java import LONG_MAX
 from fakemq.protocol.layout.codecs import CONSUME_QUEUE_UNIT as UNIT
 from fakemq.protocol.layout.codecs import RECORD_LEAST_BYTES
 from fakemq.protocol.message import (
@@ -20,7 +21,7 @@ from fakemq.protocol.message import (
 from fakemq.store.consumequeue import UNIT_BYTES
 from fakemq.store.findings import wrong_place
 from fakemq.store.light_queues import LightRule
-from fakemq.store.record_scan import read_range
+from fakemq.store.record_scan import ARRIVING, read_range
 
 if TYPE_CHECKING:
     from fakemq.store.checkpoint import StoreCheckpoint
@@ -62,6 +63,7 @@ class Recovery:
         self._repaired = repaired
         self._check = check
         self._read = read
+        self._store = store
         self.dispatched = 0
         """How many records were added to the queues."""
 
@@ -90,7 +92,8 @@ class Recovery:
         else:
             self._recover_log(checkpoint, clean, sealed_to)
             self._set_offsets()
-            self._reput()
+            if self._store.recovered_to is None:
+                self._reput()
         self._set_offsets()
         # After a clean stop the files have the times that the cluster's clock gave them.
         if not clean:
@@ -129,7 +132,9 @@ class Recovery:
                 self._check.pass_over(log.files[index][0] + at)
             else:
                 self._check.read_before(index)
-        end, why = self._scan(index, at, after_crash=not clean)
+        queued_to = max((behind for behind, _ in entries.values()), default=0)
+        counts_to = LONG_MAX if clean else max(checkpoint.counts_to, queued_to)
+        end, why = self._scan(index, at, counts_to, after_crash=not clean)
         cuts = log.truncate(end)
         if why:
             self._report(cuts, why)
@@ -175,16 +180,16 @@ class Recovery:
                 return index
         return 0
 
-    def _scan(self, index: int, at: int, *, after_crash: bool) -> tuple[int, str]:
+    def _scan(self, index: int, at: int, counts_to: int, *, after_crash: bool) -> tuple[int, str]:
         """Check every record from a place in a file on; return where the good ones end, and why.
 
-        After a crash they are added to the queues. A blank at the end of the last file counts as
-        its end: the next record writes the blank once more.
+        After a crash those before ``counts_to`` are added to the queues. A blank at the end of the
+        last file counts as its end: the next record writes the blank once more.
         """
         files = self._log.files
         check_crc, levels = self._config.check_crc_on_recover, self._delay_levels
         light = LightRule.of(self._config)
-        check = self._check
+        check, counts = self._check, True
         begin = files[index][0] + at
         total_bytes = files[-1][0] + len(files[-1][1].view) - begin
         while True:
@@ -195,22 +200,28 @@ class Recovery:
                 return first, wrong_place(first, said)
             view, stop = file.view, None
             while stop is None:
+                last = counts and counts_to - first < len(view)
                 records = read_range(
                     view,
                     at,
-                    len(view),
+                    max(0, counts_to - first) if last else len(view),
                     levels,
                     first_offset=first,
                     check_crc=check_crc,
                     check_torn=after_crash,
+                    file_bytes=file.size_bytes if last else None,
                     light=light,
                 )
                 if after_crash and records.runs:
-                    self._add_to_queues(records)
+                    if counts:
+                        self._add_to_queues(records)
                     file.mtime_ms = records.newest_ms
-                if check is not None:
+                if check is not None and counts:
                     check.see(records)
                 at, stop = records.at, records.stop
+                if stop is ARRIVING:
+                    counts, stop = False, None
+                    self._store.recovered_to = first + at
                 if self._read is not None:
                     self._read(first + at - begin, total_bytes)
             index += 1

@@ -219,6 +219,8 @@ class MessageStore:
         self.queues = ConsumeQueues(files, size_bytes, self.queue_maker.make)
         self._late: list[LogRecord] = []
         self._following: deque[Following] = deque()
+        self.recovered_to: int | None = None
+        """Up to where a recovery has brought the log to the queues, if not up to its end."""
         self.index = IndexService(config, files, self.log, self.disk_space.index_failed)
         self.index.tags = self._index_tags
         self.dispatch = LogDispatch(config, self.queues, self.index, self._journal, self._node)

@@ -30,6 +30,14 @@ class ConfirmedCheckpoint(StoreCheckpoint):
         self._master_flushed_offset, store.confirm_offset = tail
         super().__init__(file)
 
+    @property
+    def counts_to(self) -> int:
+        """A store that was stopped brings all of its log to the queues, as Java's does.
+
+        Source: store/CommitLog.java#recoverAbnormally, #recoverNormally (5.5.0)
+        """
+        return self._store.confirm_offset
+
     def _packed(self) -> bytes:
         offsets = self._master_flushed_offset, self._store.confirm_offset
         return super()._packed() + CHECKPOINT_TAIL.pack(*offsets)

@@ -26,8 +26,7 @@ if TYPE_CHECKING:
 class ConfirmedReplica(Replica):
     """Dispatches what is confirmed: on a slave its master's records, on a master its own.
 
-    Records before ``dispatched_to`` are in their queues: all of them in a store that was recovered,
-    for which it is None.
+    Records before ``dispatched_to`` are in their queues; None if all of them are.
     """
 
     def __init__(
@@ -50,7 +49,7 @@ class ConfirmedReplica(Replica):
         """Whether records of this master's log wait for their confirmation."""
         self._limit: int | None = None
         """Up to where records count, if not up to the confirm offset."""
-        self._log.records_end = None
+        self.note_end()
 
     @property
     def dispatched_to(self) -> int:

@@ -82,7 +82,8 @@ class AutoSwitchHAService(HAService5):
 
     def _follow(self) -> ConfirmedReplica:
         broker, store = self._broker, self.store
-        before = None if store.follower is None else store.follower.dispatched_to
+        follower = store.follower
+        before = store.recovered_to if follower is None else follower.dispatched_to
         store.follower = ConfirmedReplica(
             *(store, broker.clock, broker.journal, broker.name, self._appended),
             confirmed_to=lambda: store.reput_end,
