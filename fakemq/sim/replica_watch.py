@@ -14,6 +14,9 @@ from fakemq.events.replication import (
     InSyncSetTaken,
     ReplicationWaited,
 )
+from fakemq.events.store import StoreRecovered
+from fakemq.ha.autoswitch.confirmed_store import ConfirmedStore
+from fakemq.ha.autoswitch.epochs import EpochCache
 from fakemq.ha.autoswitch.master_link import AutoSwitchMasterEnd
 from fakemq.ha.autoswitch.service import AutoSwitchHAService
 from fakemq.protocol.java import LONG_MAX
@@ -22,15 +25,15 @@ from fakemq.protocol.properties import UNIQ_CLIENT_MESSAGE_ID_KEYIDX
 from fakemq.sim.events import Consumed, Sent
 from fakemq.sim.history import Violation
 from fakemq.sim.invariants.acknowledged import SEND_OK, Promises
-from fakemq.sim.invariants.equal_logs import ReplicaCopy, unequal
+from fakemq.sim.invariants.equal_logs import EpochStarts, ReplicaCopy, unequal
 from fakemq.sim.invariants.given import Given, beyond, unconfirmed
-from fakemq.sim.invariants.holes import Holes, RecordOrigin
+from fakemq.sim.invariants.holes import Holes, RecordOrigin, Shown
 from fakemq.sim.invariants.moved import MovedReaders
 from fakemq.sim.invariants.routes import MasterRoutes
 from fakemq.sim.invariants.unwaited import UnwaitedRecords
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from fakemq.broker.broker import Broker
     from fakemq.controller.state import SyncStateInfo
@@ -49,11 +52,15 @@ class ReplicaWatch:
         self.holes = Holes()
         """What masters acknowledged without a replica that could be elected."""
         self.early = Holes()
-        """What consumers could read of masters that were alone and proposed another replica."""
+        """What consumers could read of masters that were alone and proposed another replica, or
+        whose slave did not count yet."""
+        self.shown = Shown()
+        """What consumers could read of replicas without a role."""
         self.acknowledged = Promises(self.is_excused)
         self.given = Given()
         self.unwaited = UnwaitedRecords(core.journal, self._epoch_of)
         self.moved = MovedReaders(core.journal, self._epoch_of)
+        self._starts: dict[str, EpochStarts] = {}
         self._routes = MasterRoutes()
         self._readable: dict[str, tuple[int, int]] = {}
         """Node → epoch of its mastership, and up to where consumers could read its log."""
@@ -68,6 +75,7 @@ class ReplicaWatch:
         journal.listen(self._waited, ReplicationWaited)
         journal.listen(self._begun, EpochBegun)
         journal.listen(self._changed, InSyncSetProposed, InSyncSetTaken, RoleChanged, NodeStopped)
+        journal.listen(self._recovered, StoreRecovered)
         journal.listen(self._decided, MasterElected, SyncStateSetChanged)
 
     # -- what the plan promises -----------------------------------------------------------------
@@ -86,7 +94,9 @@ class ReplicaWatch:
 
     def is_read_early(self, origin: RecordOrigin) -> bool:
         """Return whether consumers may have read a master's record too early, as in RocketMQ."""
-        return self.is_excused(origin) or (not self._plan.strong and self.early.has(origin))
+        return self.is_excused(origin) or (
+            not self._plan.strong and (self.early.has(origin) or self.shown.has(origin))
+        )
 
     # -- events ---------------------------------------------------------------------------------
 
@@ -132,9 +142,22 @@ class ReplicaWatch:
         begun = entry.event
         assert isinstance(begun, EpochBegun)
         broker = self._core.brokers[begun.node]
+        starts = self._starts.setdefault(broker.config.broker_name, EpochStarts())
+        starts.begun(begun.epoch, begun.phy_offset)
         self._settle(begun.node)
         self.found += self.missing_at(broker, f"master of epoch {begun.epoch}")
         self._note_readable(begun.node)
+
+    def _recovered(self, entry: Entry) -> None:
+        recovered = entry.event
+        assert isinstance(recovered, StoreRecovered)
+        broker = self._core.brokers[recovered.node]
+        store = broker.store
+        assert isinstance(store, ConfirmedStore), "a store that knows no confirm offset"
+        if recovered.clean:
+            epochs = EpochCache(store.epoch_file).entries
+            shown = store.confirm_offset, recovered.max_phy_offset
+            self.shown.take(broker.config.broker_name, epochs, *shown)
 
     def _changed(self, entry: Entry) -> None:
         broker = self._core.brokers.get(entry.event.node)
@@ -172,8 +195,9 @@ class ReplicaWatch:
         ends = [one for one in service.connections if isinstance(one, AutoSwitchMasterEnd)]
         connected = {one.slave_id for one in ends}
         end, confirmed = broker.store.log.max_offset, service.store.confirm_offset
-        of = broker.name, broker.role.epoch
-        self.holes.counts_without(*of, missing, missing - connected, confirmed, end)
+        of, lost = (broker.name, broker.role.epoch), missing - connected
+        begin = self._lacked_from(broker, lost, confirmed)
+        self.holes.counts_without(*of, missing, lost, begin, end)
         # Without all-ack, or alone in its set, a master lets consumers read its whole log.
         unread = in_sync
         if self._is_all_ack and len(service.sync_set.local) > 1:
@@ -181,11 +205,17 @@ class ReplicaWatch:
             # Source: store/ha/autoswitch/AutoSwitchHAService.java#computeConfirmOffset (5.5.0)
             reported = {one.slave_id for one in ends if one.acknowledged_offset > 0}
             unread = in_sync & (connected - reported)
-            lacking = [
-                one for one in self._group(broker.config.broker_name) if own_id_of(one) in unread
-            ]
-            confirmed = min([confirmed, *map(self._end_of, lacking)])
+            confirmed = self._lacked_from(broker, unread, confirmed)
         self.early.counts_without(*of, unread, unread, confirmed, end)
+
+    def _lacked_from(self, broker: Broker, members: Collection[int], confirmed: int) -> int:
+        """Return from where one of the members of a group lacks the log of its master.
+
+        That is before what is ``confirmed`` if a member does not count.
+        """
+        group = self._group(broker.config.broker_name)
+        ends = [self._end_of(one) for one in group if own_id_of(one) in members]
+        return min([confirmed, *ends])
 
     def missing_at(self, broker: Broker, what: str) -> Iterator[Violation]:
         """Yield the acknowledged messages that a master lacks."""
@@ -215,7 +245,10 @@ class ReplicaWatch:
                 if not self._plan.strong:
                     for holes in (self.holes, self.early):
                         confirmed = min(confirmed, holes.first(broker.name, confirmed))
-                yield ReplicaCopy(broker.name, broker.store.log, service.epochs.entries, confirmed)
+                epochs: Sequence[tuple[int, int, int]] = service.epochs.entries
+                if not self._plan.strong and broker_name in self._starts:
+                    epochs = [self._starts[broker_name].newest(entry) for entry in epochs]
+                yield ReplicaCopy(broker.name, broker.store.log, epochs, confirmed)
 
     def _note_readable(self, node: str) -> None:
         """See that what consumers can read of a master does not become less within its epoch."""

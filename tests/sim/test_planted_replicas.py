@@ -313,3 +313,17 @@ def test_strong_invariants_find_what_rocketmq_loses(seed: int) -> None:
         assert replicas.min_in_sync_replicas == {1: 1, 9: 2}[seed]
         assert shows(life, KEPT)
     assert holds(seed)
+
+
+@pytest.mark.slow  # whole runs
+@pytest.mark.parametrize("seed", [594, 640])
+def test_hole_of_rocketmq_is_excused(seed: int) -> None:
+    """A member that has not reported counts as complete; a stopped broker shows its whole log."""
+    assert holds(seed)
+
+
+@pytest.mark.slow  # whole runs
+def test_epoch_that_begins_again_is_excused_unless_strong() -> None:
+    with lived(895, strong=True) as life:
+        assert shows(life, EQUAL)
+    assert holds(895)

@@ -21,6 +21,29 @@ class ReplicaCopy(NamedTuple):
     confirmed: int
 
 
+class EpochStarts:
+    """Where the masters of a group began their epochs.
+
+    A master that was started anew, before its controllers have elected another one, begins its
+    epoch again, at the end of its log. Its slaves have the first start until they connect: RocketMQ
+    then cuts them there, and sends them the rest once more.
+    Source: store/ha/autoswitch/AutoSwitchHAService.java#changeToMaster (5.5.0)
+    """
+
+    def __init__(self) -> None:
+        self._starts: dict[int, list[int]] = {}
+
+    def begun(self, epoch: int, start: int) -> None:
+        """Take that a master has begun an epoch, perhaps again."""
+        self._starts.setdefault(epoch, []).append(start)
+
+    def newest(self, entry: tuple[int, int, int]) -> tuple[int, int, int]:
+        """Return an epoch of a replica with the last of its starts, if it has one before."""
+        epoch, start, end = entry
+        starts = self._starts.get(epoch, [])
+        return (epoch, starts[-1], end) if start in starts else entry
+
+
 def unequal(copies: Sequence[ReplicaCopy]) -> Iterator[Violation]:
     """Yield the first difference of each two replicas of a group."""
     for one, other in combinations(copies, 2):

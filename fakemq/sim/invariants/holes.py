@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from fakemq.sim.history import broker_name
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Sequence
 
 
 class RecordOrigin(NamedTuple):
@@ -22,6 +22,34 @@ class RecordOrigin(NamedTuple):
     node: str
     epoch: int
     phy_offset: int
+
+
+class Shown:
+    """The parts of logs that replicas showed to consumers since a start, before they had a role.
+
+    A broker that was stopped brings all of its log to its queues at its next start, also what was
+    not confirmed; after a kill it does not. Until it has a role it answers pulls, and a name server
+    that it could not notify still has its route.
+    Source: store/CommitLog.java#recoverNormally (5.5.0)
+    """
+
+    def __init__(self) -> None:
+        self._of: dict[str, list[tuple[int, int, int]]] = {}
+
+    def take(
+        self, broker_name: str, epochs: Sequence[tuple[int, int, int]], start: int, end: int
+    ) -> None:
+        """Take a part of the log of a replica; ``epochs`` are its own, with start and end."""
+        self._of.setdefault(broker_name, []).extend(
+            (epoch, max(start, first), min(end, behind)) for epoch, first, behind in epochs
+        )
+
+    def has(self, origin: RecordOrigin) -> bool:
+        """Return whether a replica showed a record of a master."""
+        return any(
+            epoch == origin.epoch and start <= origin.phy_offset < end
+            for epoch, start, end in self._of.get(broker_name(origin.node), ())
+        )
 
 
 class _Hole:

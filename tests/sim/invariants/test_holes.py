@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fakemq.events.core import LogAppended
 from fakemq.sim.invariants.acknowledged import Promises
-from fakemq.sim.invariants.holes import Holes, RecordOrigin
+from fakemq.sim.invariants.holes import Holes, RecordOrigin, Shown
 from tests.support.histories import sent
 
 NODE, EPOCH = "broker-a@1", 3
@@ -45,6 +45,16 @@ def test_replica_that_has_less_widens_a_hole() -> None:
     holes.counts_without(NODE, EPOCH, {2, 3}, {2, 3}, 90, 300)
     found = [at for at in (59, 60, 299, 300) if holes.has(RecordOrigin(NODE, EPOCH, at))]
     assert found == [60, 299]
+
+
+def test_record_that_a_replica_showed_is_excused_in_its_epoch() -> None:
+    shown = Shown()
+    shown.take("broker-a", [(1, 0, 100), (EPOCH, 100, 1_000)], 80, 200)
+    found = [at for at in (99, 100, 199, 200) if shown.has(RecordOrigin(NODE, EPOCH, at))]
+    assert found == [100, 199]
+    found = [at for at in (79, 80, 99, 100) if shown.has(RecordOrigin("broker-a@2", 1, at))]
+    assert found == [80, 99]
+    assert not shown.has(RecordOrigin("broker-b@1", EPOCH, 150))
 
 
 class Empty:
