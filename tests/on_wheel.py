@@ -25,15 +25,27 @@ PLACE = ROOT / ".cache" / "wheel"
 FOLDERS = ("protocol", "fixtures")
 """At the top of a checkout, and in ``fakemq/`` of a wheel."""
 
-SHARE = (
-    *("-q", "-n", "auto", "-m", "not jvm and not slow", "--hypothesis-profile=few"),
-    *("-o", "timeout=600"),  # it may run beside all other tests
+OF_COMPILED = (
     *("tests/house/test_compiled.py", "tests/protocol", "tests/journal", "tests/clock"),
     *("tests/net", "tests/dispatch", "tests/store", "conformance/test_recordings.py"),
     "tests/test_follow_one_message.py",
 )
-"""What runs without arguments: the folders of the compiled modules, one message's path, and, for
-the broker's modules, all that real brokers answered."""
+"""The folders of the compiled modules, one message's path, and, for the broker's modules, all that
+real brokers answered."""
+OF_OTHERS = (
+    *("tests/protocol/bodies", "tests/protocol/grpc", "tests/protocol/http2"),
+    *("tests/protocol/layout/test_derive.py", "tests/protocol/layout/test_record_fields.py"),
+    *("tests/protocol/test_fastjson.py", "tests/journal/test_search.py"),
+    *("tests/net/test_grpc_channel.py", "tests/net/test_grpc_session.py"),
+)
+"""What these folders have of modules that are not compiled: the sources' tests are enough."""
+SHARE = (
+    *("-q", "-n", "auto", "-m", "not jvm and not slow", "--hypothesis-profile=few"),
+    *("-o", "timeout=600"),  # it may run beside all other tests
+    *OF_COMPILED,
+    *(f"--ignore={path}" for path in OF_OTHERS),
+)
+"""What runs without arguments."""
 OF_THE_CHECKOUT = (
     "--ignore=tests/house/test_package.py",
     "--deselect=tests/house/test_readme.py::test_page_names_only_files_that_exist",

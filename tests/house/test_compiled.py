@@ -24,6 +24,7 @@ from fakemq.events.core import HandlerFailed
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.errors import RemoteProtocolError
 from fakemq.protocol.frame import frame_bytes
+from tests.on_wheel import OF_COMPILED, OF_OTHERS
 from tests.support.broker_lab import BrokerLab, send_header
 from tests.support.compiled import MODULES
 from tests.support.sources import READ_BY_ONE_WORKER, name_of, nodes_of, python_files, tree_of
@@ -40,6 +41,11 @@ on_compiled = pytest.mark.skipif(
 
 def source_of(module: str) -> Path:
     return ROOT.joinpath(*module.split(".")).with_suffix(".py")
+
+
+def test_share_of_the_suite_names_only_paths_that_exist() -> None:
+    """pytest says nothing of a path that it is to ignore and that is not there."""
+    assert [path for path in (*OF_COMPILED, *OF_OTHERS) if not Path(ROOT, path).exists()] == []
 
 
 def test_modules_beside_compiled_ones_refer_to_nothing_weakly() -> None:
