@@ -14,34 +14,43 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from time import time
+from typing import NamedTuple
 
 from bench.measure import ENVIRONMENT, Figure, Plan
+from bench.pop import ALL_QUEUES
 from bench.process import ROOT, TREE
-from bench.requests import BODY, QUEUES, Lab, frames, pull_fields, send_fields
-from conformance.wire import requests
+from bench.requests import BODY, GROUP, QUEUES, Lab, frames, pull_fields, send_fields
+from conformance.targets.java_jars import NEWEST
+from conformance.wire import pops, requests
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.command import SerializeType
+from fakemq.protocol.connection import Connection
+from fakemq.protocol.v5.codes import RequestCode5
+from fakemq.reference import V4_9_7
 
 REQUESTS = 400
 """In the shorter of the two programs that are compared."""
 PULLED = 32
 BATCHED = 16
+INVISIBLE_MS, POLL_MS = 300_000, 600_000
+"""Of pops: nothing comes again, and no pop comes too late, however long valgrind takes."""
 JSON, ROCKETMQ = SerializeType.JSON, SerializeType.ROCKETMQ
 
 _VALGRIND = ("valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null")
 _COUNTED = re.compile(r"I +refs: +([\d,]+)")
 
-Feed = Callable[[int], list[bytes]]
-"""Returns the bytes of this many requests."""
+Feed = Callable[[Lab, int], list[bytes]]
+"""Prepares a broker for this many requests, and returns their bytes."""
 
 
-def sends(kind: SerializeType, at_once: int, count: int) -> list[bytes]:
+def sends(kind: SerializeType, at_once: int, lab: Lab, count: int) -> list[bytes]:
     """Return sends of messages of 128 bytes, ``at_once`` of them in one piece."""
     fields = [send_fields(number) for number in range(count)]
     return frames(RequestCode.SEND_MESSAGE_V2, fields, kind, BODY, at_once)
 
 
-def batches(kind: SerializeType, count: int) -> list[bytes]:
+def batches(kind: SerializeType, lab: Lab, count: int) -> list[bytes]:
     """Return sends of `BATCHED` messages of 128 bytes each."""
     properties = "UNIQ_KEY\x01FD0000000000000000000000000000023%016X\x02WAIT\x01true\x02"
     fields = [
@@ -53,21 +62,60 @@ def batches(kind: SerializeType, count: int) -> list[bytes]:
     return frames(RequestCode.SEND_BATCH_MESSAGE, fields, kind, body)
 
 
-def pulls(kind: SerializeType, count: int) -> list[bytes]:
+def pulls(kind: SerializeType, lab: Lab, count: int) -> list[bytes]:
     """Return pulls of `PULLED` messages, each of which commits an offset."""
+    lab.receive(sends(kind, 1, lab, QUEUES * (QUEUES + PULLED)))
     fields = [pull_fields(number % QUEUES, PULLED) for number in range(count)]
     return frames(RequestCode.PULL_MESSAGE, fields, kind)
 
 
-REQUESTED: dict[str, tuple[Feed, int | None]] = {
-    "send, JSON": (partial(sends, JSON, 1), 130_000),
-    "send, ROCKETMQ": (partial(sends, ROCKETMQ, 1), 130_000),
-    f"send, JSON, {BATCHED} at once": (partial(sends, JSON, BATCHED), None),
-    f"batch of {BATCHED}, JSON": (partial(batches, JSON), None),
-    f"batch of {BATCHED}, ROCKETMQ": (partial(batches, ROCKETMQ), None),
-    f"pull of {PULLED}, JSON": (partial(pulls, JSON), None),
+def pops_of_one(queue_id: int, lab: Lab, count: int) -> list[bytes]:
+    """Return pops of one message, of a queue or of all, as a client that waits sends them."""
+    lab.receive(batches(JSON, lab, QUEUES * count // BATCHED + QUEUES))
+    fields = pops.pop_fields(
+        *("Bench", queue_id),
+        consumerGroup=GROUP,
+        maxMsgNums=1,
+        invisibleTime=INVISIBLE_MS,
+        pollTime=POLL_MS,
+        bornTime=int(time() * 1000),
+    )
+    return frames(RequestCode5.POP_MESSAGE, [requests.texts(fields)] * count, JSON)
+
+
+def acks(lab: Lab, count: int) -> list[bytes]:
+    """Pop messages one by one, and return the acknowledgement of each."""
+    fields = []
+    for pop in pops_of_one(0, lab, count):
+        lab.receive([pop])
+        (answer,) = Connection().receive_data(lab.link.written)
+        (handle,) = pops.handles(answer.ext_fields, bytes(answer.body))
+        fields.append(requests.texts(handle.fields("Bench", consumerGroup=GROUP)))
+    return frames(RequestCode5.ACK_MESSAGE, fields, JSON)
+
+
+class Counted(NamedTuple):
+    """Requests that are counted: what makes their bytes, and the most that each may take."""
+
+    make: Feed
+    at_most: int | None = None
+    reference: str = V4_9_7.name
+
+
+REQUESTED: dict[str, Counted] = {
+    "send, JSON": Counted(partial(sends, JSON, 1), 130_000),
+    "send, ROCKETMQ": Counted(partial(sends, ROCKETMQ, 1), 130_000),
+    f"send, JSON, {BATCHED} at once": Counted(partial(sends, JSON, BATCHED)),
+    f"send, {NEWEST}, JSON": Counted(partial(sends, JSON, 1), reference=NEWEST),
+    f"send, {NEWEST}, ROCKETMQ": Counted(partial(sends, ROCKETMQ, 1), reference=NEWEST),
+    f"batch of {BATCHED}, JSON": Counted(partial(batches, JSON)),
+    f"batch of {BATCHED}, ROCKETMQ": Counted(partial(batches, ROCKETMQ)),
+    f"pull of {PULLED}, JSON": Counted(partial(pulls, JSON)),
+    "pop": Counted(partial(pops_of_one, 0), 150_000, NEWEST),
+    f"pop of {QUEUES} queues": Counted(partial(pops_of_one, ALL_QUEUES), reference=NEWEST),
+    "ack": Counted(acks, 110_000, NEWEST),
 }
-"""What is counted: how its bytes are made, and the most instructions a request may take."""
+"""What is counted; pops, and their acknowledgements, are of single messages, in JSON."""
 
 
 def feed(name: str, count: int, most: int) -> Lab:
@@ -75,11 +123,9 @@ def feed(name: str, count: int, most: int) -> Lab:
 
     The bytes of ``most`` requests are made, so that this takes the same for each ``count``.
     """
-    make, _ = REQUESTED[name]
-    lab = Lab()
-    if name.startswith("pull"):
-        lab.receive(sends(JSON, 1, QUEUES * (QUEUES + PULLED)))
-    made = make(most)
+    requested = REQUESTED[name]
+    lab = Lab(requested.reference)
+    made = requested.make(lab, most)
     gc.collect()
     gc.freeze()  # as the server does when it is ready
     try:
@@ -125,11 +171,12 @@ def figures(plan: Plan) -> Iterator[Figure]:
     if shutil.which(_VALGRIND[0]) is None:
         print("no valgrind: instructions are not counted")
         return
-    for name, (_, at_most) in REQUESTED.items():
+    for name, requested in REQUESTED.items():
         if plan.wants(name):
             _run((), name, 1, 1)  # writes what is missing of the cached bytecode
             value = instructions(name, counted)
-            yield Figure(group="instructions", name=name, value=value, unit="Ir", at_most=at_most)
+            most = requested.at_most
+            yield Figure(group="instructions", name=name, value=value, unit="Ir", at_most=most)
 
 
 if __name__ == "__main__":

@@ -23,6 +23,7 @@ from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.command import RemotingCommand, SerializeType
 from fakemq.protocol.connection import Connection
 from fakemq.protocol.headers.send import SendMessageRequestHeaderV2, SendMessageResponseHeader
+from fakemq.reference import V4_9_7
 
 REQUESTS = 64
 """Requests in each measured run: few, so that some runs are not disturbed by other processes."""
@@ -78,16 +79,20 @@ def held_pull_fields(place: tuple[str, int], offset: int, **more: object) -> dic
 
 
 class Sink:
-    """A link that discards what is written."""
+    """A link that discards what is written but the last."""
 
     local_addr, remote_addr = "127.0.0.1:10911", "127.0.0.1:47046"
     outside = True
     write_blocked = False
+    written = b""
+    """What was written last."""
 
     def should_yield(self) -> bool:
         return False
 
-    def write(self, data: bytes) -> None: ...
+    def write(self, data: bytes) -> None:
+        self.written = data
+
     def close(self) -> None: ...
     def pause_reading(self) -> None: ...
     def resume_reading(self) -> None: ...
@@ -96,12 +101,14 @@ class Sink:
 class Lab:
     """A broker without a loop, and one client of it."""
 
-    def __init__(self) -> None:
-        spec = cluster_spec(topics={"Bench": QUEUES}, memory_limit="8GiB")
+    def __init__(self, reference: str = V4_9_7.name) -> None:
+        topics = {"Bench": QUEUES}
+        spec = cluster_spec(topics=topics, memory_limit="8GiB", reference=reference)
         core = ClusterCore(spec, ["127.0.0.1:9876"], [10911])
         core.start()
         self.broker: Broker = core.broker("broker-a")
-        self.session: Session = self.broker.accept(Sink())
+        self.link = Sink()
+        self.session: Session = self.broker.accept(self.link)
         self.receive(frames(RequestCode.HEART_BEAT, [{}], SerializeType.JSON, HEARTBEAT))
 
     def receive(self, batches: list[bytes]) -> None:
@@ -110,7 +117,7 @@ class Lab:
 
 
 def frames(
-    code: RequestCode,
+    code: int,
     fields: list[dict[str, str]],
     serialize_type: SerializeType,
     body: bytes = b"",
