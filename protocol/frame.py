@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from fakemq.protocol.command import RemotingCommand, SerializeType
+from fakemq.protocol.command import Body, RemotingCommand, SerializeType
 from fakemq.protocol.errors import (
     ForeignProtocolError,
     LocalProtocolError,
@@ -24,6 +24,7 @@ from fakemq.protocol.header_binary import (
 from fakemq.protocol.header_json import (
     decode_json_header,
     decode_usual_json_header,
+    encode_json_answer_header,
     encode_json_header,
     encode_usual_json_answer,
 )
@@ -37,6 +38,7 @@ _HEAD_BYTES: Final = FRAME_HEAD.size
 _pack_head: Final = FRAME_HEAD.pack
 _unpack_head: Final = FRAME_HEAD.unpack_from
 _LENGTH_MAX: Final = FRAME_MAX_BYTES - LENGTH_BYTES
+_USUAL_MAX_BYTES: Final = FRAME_MAX_BYTES - _HEAD_BYTES
 _JSON: Final = int(SerializeType.JSON)
 _ROCKETMQ: Final = int(SerializeType.ROCKETMQ)
 _HTTP_VERBS: Final = frozenset(
@@ -171,3 +173,28 @@ def encode_usual_answer(
     header_bytes = len(header)
     length = _HEAD_BYTES - LENGTH_BYTES + header_bytes
     return _pack_head(length, serialize_type, header_bytes >> 16, header_bytes & 0xFFFF) + header
+
+
+def size_of(body: Body) -> int:
+    """Return the bytes of a body."""
+    return len(body) if isinstance(body, bytes) else sum([len(piece) for piece in body])
+
+
+def encode_json_answer(
+    code: int,
+    ext_fields: dict[str, str],
+    opaque: int,
+    remark: str | None,
+    version: int,
+    body_bytes: int,
+) -> bytes | None:
+    """Return what `encode_frame_start` does for a response with these, and no others, in JSON.
+
+    Return None for one that is not usual, or that the protocol cannot carry.
+    """
+    header = encode_json_answer_header(code, ext_fields, opaque, remark, version)
+    if header is None or len(header) + body_bytes > _USUAL_MAX_BYTES:
+        return None
+    header_bytes = len(header)
+    length = _HEAD_BYTES - LENGTH_BYTES + header_bytes + body_bytes
+    return _pack_head(length, _JSON, header_bytes >> 16, header_bytes & 0xFFFF) + header

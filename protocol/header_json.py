@@ -28,6 +28,7 @@ _JSON: Final = SerializeType.JSON
 _decode: Final = msgspec.json.Decoder(IncomingHeader).decode
 _encode: Final = msgspec.json.Encoder().encode
 _decoder_of: Final = USUAL_DECODERS.get
+_REMARK_MAX_CHARS: Final = 100
 
 
 def decode_json_header(data: bytes, body: bytes = b"") -> RemotingCommand:
@@ -84,6 +85,31 @@ def encode_json_header(command: RemotingCommand) -> bytes:
         header.extFields = {_sound(k): _sound(v) for k, v in command.ext_fields.items()}
         header.remark = msgspec.UNSET if command.remark is None else _sound(command.remark)
         return _encode(header)
+
+
+def encode_json_answer_header(
+    code: int, ext_fields: dict[str, str], opaque: int, remark: str | None, version: int
+) -> bytes | None:
+    """Return what `encode_json_header` does for a response with these fields, and no others.
+
+    Return None for a remark that is long, or what no UTF-8 can say: those are seldom.
+    """
+    if remark is not None and len(remark) > _REMARK_MAX_CHARS:
+        return None
+    try:
+        before, between, behind = _around_fields(int(code), remark, version)
+        return b"".join((before, _encode(ext_fields), between, b"%d" % opaque, behind))
+    except UnicodeEncodeError:
+        return None
+
+
+@lru_cache(maxsize=64)
+def _around_fields(code: int, remark: str | None, version: int) -> tuple[bytes, bytes, bytes]:
+    """Return what stands around the ext fields and the opaque in the header of a response."""
+    command = RemotingCommand(code, flag=FLAG_RESPONSE, remark=remark, version=version)
+    before, _, rest = encode_json_header(command).partition(b"{}")
+    between, opaque, behind = rest.partition(b'"opaque":')
+    return before, between + opaque, behind[1:]
 
 
 def encode_usual_json_answer(answer: UsualSendAnswer, code: int, opaque: int) -> bytes:

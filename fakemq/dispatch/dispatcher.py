@@ -27,7 +27,7 @@ from fakemq.protocol.command import (
     RemotingCommand,
     SerializeType,
 )
-from fakemq.protocol.frame import encode_usual_answer
+from fakemq.protocol.frame import encode_json_answer, encode_usual_answer, size_of
 from fakemq.protocol.topics import FAQ
 
 if TYPE_CHECKING:
@@ -153,12 +153,16 @@ class Dispatcher(Generic[NodeT]):
             return
         event = (HANDLED, self._name, command.code, session.remote_addr, outcome.code)
         self._journal.note(event)
-        usual = outcome.usual
+        self._write(session, command, outcome)
+
+    def _write(self, session: Session, command: RemotingCommand, reply: Reply[Any]) -> None:
+        """Write a reply as the answer to a request."""
+        usual = reply.usual
         if usual is None:
-            session.send(response(command, outcome), outcome.body, answers=command.code)
+            session.send(response(command, reply), reply.body, answers=command.code)
         else:
             kind = command.serialize_type
-            session.write(encode_usual_answer(usual, outcome.code, command.opaque, kind))
+            session.write(encode_usual_answer(usual, reply.code, command.opaque, kind))
 
 
 class VersionedDispatcher(Dispatcher[NodeT]):
@@ -176,7 +180,6 @@ class VersionedDispatcher(Dispatcher[NodeT]):
         super().__init__(
             node, handlers, on_unknown=on_unknown, without=without | reference.gone_codes
         )
-        self._marks = RemotingCommand(0, version=reference.version)
 
     def _in_its_words(self, outcome: Outcome) -> Reply[Any] | None:
         """Return an answer with code and hint of the reference; a client's stays as it is."""
@@ -187,13 +190,26 @@ class VersionedDispatcher(Dispatcher[NodeT]):
         return outcome
 
     def send_answer(self, session: Session, command: RemotingCommand, outcome: Outcome) -> None:
-        outcome = self._in_its_words(outcome)
-        if outcome is not None and outcome.relayed is None:
-            outcome = outcome.editable()
-            outcome.relayed = self._marks
-            if self._reference.answers_in_json:
-                outcome.serialize_type = SerializeType.JSON
-        super().send_answer(session, command, outcome)
+        super().send_answer(session, command, self._in_its_words(outcome))
+
+    def _write(self, session: Session, command: RemotingCommand, reply: Reply[Any]) -> None:
+        if reply.relayed is not None:
+            super()._write(session, command, reply)
+            return
+        body, reference = reply.body, self._reference
+        if reference.answers_in_json:
+            fields, body_bytes = fields_of(reply), size_of(body)
+            start = encode_json_answer(
+                reply.code, fields, command.opaque, reply.remark, reference.version, body_bytes
+            )
+            if start is not None:
+                session.write_with_body(start, body, body_bytes)
+                return
+        marked = response(command, reply)
+        marked.version = reference.version
+        if reference.answers_in_json:
+            marked.serialize_type = SerializeType.JSON
+        session.send(marked, body, answers=command.code)
 
 
 def kept_bytes_of(command: RemotingCommand) -> int:
@@ -207,14 +223,10 @@ def kept_bytes_of(command: RemotingCommand) -> int:
 
 def response(request: RemotingCommand, reply: Reply[Any]) -> RemotingCommand:
     """Return the response to ``request`` without its body."""
-    header = reply.usual or reply.header
-    ext_fields = {} if header is None else header.encode()
-    if reply.ext_fields:
-        ext_fields |= reply.ext_fields
     serialize_type = reply.serialize_type
     command = RemotingCommand(
         reply.code,
-        ext_fields=ext_fields,
+        ext_fields=fields_of(reply),
         flag=FLAG_RESPONSE,
         opaque=request.opaque,
         remark=reply.remark,
@@ -225,3 +237,12 @@ def response(request: RemotingCommand, reply: Reply[Any]) -> RemotingCommand:
         command.flag |= relayed.flag
         command.language, command.version = relayed.language, relayed.version
     return command
+
+
+def fields_of(reply: Reply[Any]) -> dict[str, str]:
+    """Return the ext fields of the response that a reply becomes."""
+    header = reply.usual or reply.header
+    fields: dict[str, str] = {} if header is None else header.encode()
+    if reply.ext_fields:
+        fields |= reply.ext_fields
+    return fields

@@ -21,6 +21,7 @@ from fakemq.protocol.codes import RequestCode, code_name
 from fakemq.protocol.command import FLAG_ONEWAY, FLAG_RESPONSE, Body, RemotingCommand
 from fakemq.protocol.connection import Connection
 from fakemq.protocol.errors import LocalProtocolError, RemoteProtocolError
+from fakemq.protocol.frame import size_of
 from fakemq.protocol.limits import UNWRITTEN_MAX_BYTES
 
 NO_FRAMES: Final = "bytes that are no frames of ours"
@@ -273,7 +274,7 @@ class Session:
             return
         if body is None:
             body = command.body
-        body_bytes = len(body) if isinstance(body, bytes) else sum(map(len, body))
+        body_bytes = size_of(body)
         try:
             start = self._connection.encode_start(command, body_bytes)
         except LocalProtocolError as error:
@@ -282,16 +283,20 @@ class Session:
                 f"cannot send the {what}: {error}", "answers that fit no frame"
             )
             return
+        self.write_with_body(start, body, body_bytes)
+
+    def write_with_body(self, start: bytes, body: Body, body_bytes: int) -> None:
+        """Write a frame whose body has this many bytes: as `write`."""
         if not body_bytes:
             self.write(start)
-            return
-        pieces: list[bytes | memoryview] = [start]
-        pieces += (body,) if isinstance(body, bytes) else body
-        if self._out is None:
-            self.write(b"".join(pieces))
-        else:
-            self._out += pieces
-            self._out_bytes += body_bytes
+        elif not self.closed:
+            pieces: list[bytes | memoryview] = [start]
+            pieces += (body,) if isinstance(body, bytes) else body
+            if self._out is None:
+                self.write(b"".join(pieces))
+            else:
+                self._out += pieces
+                self._out_bytes += body_bytes
 
     def write(self, frame: bytes) -> None:
         """Write a whole frame, with the others of this batch, or of the present moment."""

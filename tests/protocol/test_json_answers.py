@@ -1,0 +1,69 @@
+"""Responses that are written at once have the bytes of the general encoder."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fakemq.protocol.command import FLAG_RESPONSE, RemotingCommand
+from fakemq.protocol.frame import encode_frame_start, encode_json_answer, size_of
+from fakemq.protocol.header import Header
+from fakemq.protocol.headers.pop import PopMessageResponseHeader
+from fakemq.protocol.limits import FRAME_MAX_BYTES
+
+TEXTS = st.text() | st.sampled_from(['{}"opaque":0', "\\%d%%", "FOUND"])
+LONGS = st.integers(-(2**63), 2**63 - 1)
+
+
+@given(
+    code=st.sampled_from([0, 1, 209, 500]),
+    fields=st.dictionaries(TEXTS, TEXTS, max_size=3),
+    opaque=st.integers(-(2**31), 2**31 - 1),
+    remark=st.none() | TEXTS,
+    version=st.sampled_from([407, 477, 513]),
+    body_bytes=st.integers(0, 2_000),
+)
+def test_answer_in_json_has_the_bytes_of_the_general_encoder(
+    code: int,
+    fields: dict[str, str],
+    opaque: int,
+    remark: str | None,
+    version: int,
+    body_bytes: int,
+) -> None:
+    command = RemotingCommand(
+        code, fields, flag=FLAG_RESPONSE, opaque=opaque, remark=remark, version=version
+    )
+    written = encode_json_answer(code, fields, opaque, remark, version, body_bytes)
+    assert written == encode_frame_start(command, body_bytes)
+
+
+def test_odd_answer_is_left_to_the_general_encoder() -> None:
+    for fields, remark, body_bytes in (
+        ({"group": "\ud800"}, None, 0),
+        ({}, "x" * 1_000, 0),
+        ({}, None, FRAME_MAX_BYTES),
+    ):
+        assert encode_json_answer(0, fields, 1, remark, 513, body_bytes) is None
+
+
+def test_body_is_as_long_as_its_pieces() -> None:
+    assert size_of(b"four") == 4
+    assert size_of([memoryview(b"four"), memoryview(b"six or so")]) == 13
+
+
+@given(
+    st.builds(
+        PopMessageResponseHeader,
+        pop_time=LONGS,
+        invisible_time=LONGS,
+        revive_qid=st.integers(0, 7),
+        rest_num=LONGS,
+        start_offset_info=st.none() | TEXTS,
+        msg_offset_info=st.none() | TEXTS,
+        order_count_info=st.none() | TEXTS,
+    )
+    | st.builds(PopMessageResponseHeader)
+)
+def test_answer_to_a_pop_is_written_as_any_other_header(header: PopMessageResponseHeader) -> None:
+    assert list(header.encode().items()) == list(Header.encode(header).items())
