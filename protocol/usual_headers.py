@@ -174,6 +174,23 @@ USUAL_DECODERS = {start: _decoder_of(start, code) for start, code in _starts.ite
 """By the first `START_BYTES` of a JSON header, as clients write the code first."""
 
 
+def add_usual(code: int, kind: type[UsualHeader]) -> None:
+    """Let requests of another code be decoded so from now on, too; it has at least three digits."""
+    USUAL[code] = kind
+    start = f'{{"code":{int(code)},'.encode()
+    USUAL_DECODERS[start] = _decoder_of(start, code)
+    if len(start) > START_BYTES:
+        USUAL_DECODERS[start[:START_BYTES]] = _decode_of_long_code
+
+
+def _decode_of_long_code(header: bytes) -> RemotingCommand:
+    """Decode a header whose code is longer than `START_BYTES`; DecodeError if it is not usual."""
+    decode = USUAL_DECODERS.get(header[: header.find(b",") + 1])
+    if decode is None:
+        raise msgspec.DecodeError("no usual request has this code")
+    return decode(header)
+
+
 def take_usual_header(command: RemotingCommand) -> None:
     """Move the ext fields of a command to ``usual``, if it is a request of the usual form."""
     kind = USUAL.get(command.code)

@@ -12,7 +12,12 @@ from fakemq.broker.v5.pop.ack import acknowledge
 from fakemq.dispatch.answers import Reply, Request
 from fakemq.protocol.headers.pop import AckMessageRequestHeader
 from fakemq.protocol.table import NoHeader
+from fakemq.protocol.usual_headers import add_usual
 from fakemq.protocol.v5 import table
+from fakemq.protocol.v5.codes import RequestCode5
+from fakemq.protocol.v5.usual_headers import UsualAckHeader
+
+add_usual(RequestCode5.ACK_MESSAGE, UsualAckHeader)
 
 
 @handles(table.ACK_MESSAGE)

@@ -11,7 +11,12 @@ from fakemq.broker.v5.broker import Broker5, handles
 from fakemq.broker.v5.pop.pop import pop
 from fakemq.dispatch.answers import Parked, Reply, Request
 from fakemq.protocol.headers.pop import PopMessageRequestHeader, PopMessageResponseHeader
+from fakemq.protocol.usual_headers import add_usual
 from fakemq.protocol.v5 import table
+from fakemq.protocol.v5.codes import RequestCode5
+from fakemq.protocol.v5.usual_headers import UsualPopHeader
+
+add_usual(RequestCode5.POP_MESSAGE, UsualPopHeader)
 
 
 @handles(table.POP_MESSAGE)
