@@ -13,7 +13,7 @@ from enum import Enum
 from functools import lru_cache
 from typing import Final, NamedTuple, TypeAlias
 
-from fakemq.protocol.errors import ProtocolError, RemoteProtocolError
+from fakemq.protocol.errors import LocalProtocolError, ProtocolError, RemoteProtocolError
 from fakemq.protocol.hosts import V6_HOST_BYTES, Host, pack_host, unpack_host
 from fakemq.protocol.java import crc32, java_string_hash
 from fakemq.protocol.layout.codecs import (
@@ -285,6 +285,31 @@ def encode_record(
         topic.encode("utf-8", "replace"),
         properties,
     )
+
+
+def readdressed(record: Buffer, topic: bytes, properties: bytes) -> bytes:
+    """Return a whole record with another topic and other properties, and all else as it is.
+
+    Raise as `decode_record` for what is none, and LocalProtocolError for what none can carry.
+    """
+    total_size, *_, old_topic, old_properties, end = parse_record(record)
+    if total_size != end or end != len(record):
+        raise RemoteProtocolError(f"a record of {len(record)} bytes says it has {total_size}")
+    if len(topic) > TOPIC_MAX_BYTES or len(properties) > PROPERTIES_MAX_BYTES:
+        raise LocalProtocolError(f"a topic of {len(topic)}, properties of {len(properties)} bytes")
+    body_end = end - len(old_topic) - len(old_properties) - _LENGTHS.size
+    changed = bytearray(record[:body_end])
+    changed += _TOPIC_BYTES.pack(len(topic))
+    changed += topic
+    changed += _PROPERTIES_BYTES.pack(len(properties))
+    changed += properties
+    _SIZE.pack_into(changed, 0, len(changed))
+    return bytes(changed)
+
+
+_TOPIC_BYTES: Final = record_fields("topic_bytes")
+_PROPERTIES_BYTES: Final = record_fields("properties_bytes")
+_LENGTHS: Final = record_fields("topic_bytes", "properties_bytes")
 
 
 def decode_record(data: Buffer, offset: int = 0) -> MessageExt:

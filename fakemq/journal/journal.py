@@ -29,7 +29,15 @@ from fakemq.events.core import (
     failure,
 )
 from fakemq.journal.entries import Entry, TimerFired
-from fakemq.journal.noted import KINDS, Noted, event_of, events_in, kind_of, unfolded, unfolded_at
+from fakemq.journal.noted import (
+    Noted,
+    event_of,
+    events_in,
+    is_noted,
+    kind_of,
+    unfolded,
+    unfolded_at,
+)
 from fakemq.journal.warnings import PeerWarnings
 from fakemq.protocol.codes import code_name, response_name
 
@@ -42,8 +50,6 @@ CAPACITY: Final = 100_000
 
 TEXT_MAX_CHARS: Final = 500
 """A longer text of a peer (a group, an id) is cut: an entry is kept long after its request."""
-
-_NOTED: Final = frozenset(KINDS)
 
 _OURS: Final = frozenset({"node", "peer", "how", "why", "traceback"})
 """Fields whose texts fakemq makes: they are kept as they are."""
@@ -321,7 +327,7 @@ class Journal:
     def _listeners_changed(self) -> None:
         self._write_noted()
         self._kinds.clear()
-        self._quiet = all(kinds and _NOTED.isdisjoint(kinds) for _, kinds in self._listeners)
+        self._quiet = all(kinds and not any(map(is_noted, kinds)) for _, kinds in self._listeners)
 
     def find(self, kind: type[EventT], /, **fields: object) -> list[EventT]:
         """Return events of one kind whose fields have these values, oldest first.

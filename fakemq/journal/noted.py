@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, Final, TypeAlias
 
+from fakemq import events
 from fakemq.events.core import (
     Delivered,
     Dispatched,
@@ -46,6 +47,11 @@ STORED: Final = 7
 """The number of what is written with a put, and is no kind itself: an APPENDED and a DISPATCHED of
 each record. Its values are topic, queue id, queue offset of the first record, the entries of all in
 their queue, and a tuple with the `Names` of each."""
+POPPED: Final = 8
+ACKNOWLEDGED: Final = 9
+_OF_POP: Final = {POPPED: "Popped", ACKNOWLEDGED: "Acknowledged"}
+"""The kinds of POP by their names: most clusters need no such class."""
+
 Names: TypeAlias = str | bytes
 """The unique id and the keys that a client gave a message, as bytes: the properties that have them.
 
@@ -53,16 +59,29 @@ A text is the id of a message without keys, "" for none.
 """
 
 
+def is_noted(kind: type[Event]) -> bool:
+    """Return whether events of a kind are kept as values, or may be."""
+    return kind in KINDS or kind.__name__ in _OF_POP.values()
+
+
+def _kind(number: int) -> type[Event]:
+    name = _OF_POP.get(number)
+    if name is None:
+        return KINDS[number]
+    kind: type[Event] = getattr(events, name)
+    return kind
+
+
 def kind_of(event: Event | Noted) -> type[Event]:
     """Return the kind of an event."""
-    return KINDS[event[0]] if isinstance(event, tuple) else type(event)
+    return _kind(event[0]) if isinstance(event, tuple) else type(event)
 
 
 def event_of(event: Event | Noted) -> Event:
     """Return the event itself."""
     if not isinstance(event, tuple):
         return event
-    kind = KINDS[event[0]]
+    kind = _kind(event[0])
     fields: dict[str, Any] = dict(zip(kind.__struct_fields__, event[1:], strict=True))
     return kind(**fields)
 

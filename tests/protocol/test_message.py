@@ -23,6 +23,7 @@ from fakemq.protocol.message import (
     decode_records,
     decompressed_body,
     encode_record,
+    readdressed,
     record_size_bytes,
     tags_code,
 )
@@ -257,3 +258,40 @@ def test_bodies_of_a_java_producer_are_decompressed(name: str, sys_flag: str, bo
 def test_unknown_compression_is_named(bits: int) -> None:
     with pytest.raises(RemoteProtocolError, match="is no "):
         decompressed_body(compressed(b"not compressed at all", bits))
+
+
+@given(
+    body=st.binary(max_size=50),
+    topic=st.text("abc%_ü", min_size=1, max_size=20),
+    properties=st.text("abc\x01\x02", max_size=50),
+    host=st.sampled_from(["127.0.0.1", "::1"]),
+)
+def test_readdressed_record_differs_in_topic_and_properties_alone(
+    body: bytes, topic: str, properties: str, host: str
+) -> None:
+    def record(topic: str, properties: str) -> bytes:
+        return encode_record(
+            topic,
+            body,
+            properties,
+            queue_id=3,
+            born_host=(host, 1),
+            store_host=(host, 10911),
+            queue_offset=7,
+            store_timestamp_ms=1_700_000_000_000,
+        )
+
+    changed = readdressed(record("%RETRY%g_t", "a\x01b\x02"), topic.encode(), properties.encode())
+    assert changed == record(topic, properties)
+
+
+def test_only_a_whole_record_is_readdressed_and_within_its_limits() -> None:
+    record = encode_record(
+        "orders", b"body", "", queue_id=0, born_host=("1.1.1.1", 1), store_host=("1.1.1.1", 2)
+    )
+    for damaged in (record[:-1], record + b"\0", b"\0\0\0\xff" + record[4:], b"\0" * len(record)):
+        with pytest.raises(RemoteProtocolError):
+            readdressed(damaged, b"t", b"")
+    for topic, properties in ((b"t" * 128, b""), (b"t", b"p" * 32_768)):
+        with pytest.raises(LocalProtocolError):
+            readdressed(record, topic, properties)

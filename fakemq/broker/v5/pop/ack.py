@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from fakemq.broker.v5.pop.checks import existing_queue
 from fakemq.broker.v5.pop.order import ILLEGAL
 from fakemq.dispatch.answers import Refused, Reply
-from fakemq.events.pop import Acknowledged
 from fakemq.journal.journal import shortened
+from fakemq.journal.noted import ACKNOWLEDGED
 from fakemq.protocol.bodies.pop import AckMsg, BatchAckMsg
 from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.pop import ORDER_REVIVE_QUEUE, ExtraInfo, real_topic
@@ -144,15 +144,16 @@ def _in_order(
 
 def _note(broker: Broker5, session: Session, ack: AckMsg, offset: int, *, has_effect: bool) -> None:
     """Write to the journal that a message was acknowledged, and whether that had an effect."""
-    broker.journal.add(
-        Acknowledged(
-            node=broker.name,
-            group=shortened(ack.group or ""),
-            topic=shortened(ack.topic or ""),
-            queue_id=ack.queue_id,
-            queue_offset=offset,
-            pop_time_ms=ack.pop_time,
-            peer=session.remote_addr,
-            has_effect=has_effect,
+    broker.journal.note(
+        (
+            ACKNOWLEDGED,
+            broker.name,
+            shortened(ack.group or ""),
+            shortened(ack.topic or ""),
+            ack.queue_id,
+            offset,
+            ack.pop_time,
+            session.remote_addr,
+            has_effect,
         )
     )

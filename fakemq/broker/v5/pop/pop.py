@@ -132,9 +132,8 @@ def _check_in_time(broker: Broker5, header: PopMessageRequestHeader) -> None:
     """
     if not header.born_time:
         return
-    clock = broker.clock
-    now_ms = min(clock.now_ms(), clock.cluster.machine_ms())
-    if now_ms - header.born_time - header.poll_time > TOO_LATE_MS:
+    clock, latest_ms = broker.clock, header.born_time + header.poll_time + TOO_LATE_MS
+    if clock.now_ms() > latest_ms and clock.cluster.machine_ms() > latest_ms:
         raise Refused(
             ResponseCode5.POLLING_TIMEOUT,
             f"the broker[{broker.config.broker_ip1}] pop message is timeout too much",

@@ -150,6 +150,11 @@ class PopService:
                 if group in (None, one):
                     yield OutMessage(one, topic, queue_id, offset, visible_at_ms, in_order=count)
 
+    @property
+    def has_held(self) -> bool:
+        """Whether a pop or a notification waits for messages."""
+        return len(self.polling) > 0 or len(self.notifications) > 0
+
     def arrived(self, records: Sequence[LogRecord]) -> None:
         """Take note of the records of a put, which have just reached their queue."""
         if records[0].topic == self.log.topic:
@@ -230,13 +235,12 @@ class PopService:
         self.order_changed(topic, group, queue_id)
         return entries
 
-    def start_of_pop(self, header: PopMessageRequestHeader, topic: str, queue_id: int) -> int:
+    def start_of_pop(self, topic: str, group: str, queue_id: int, init_mode: int) -> int:
         """Return where a pop of a queue begins; a reset by an operator comes first.
 
         Source: PopMessageProcessor.java#getPopOffset, #resetPopOffset (5.5.0)
         """
-        group = header.consumer_group
-        offset = self.offsets.start_of_pop(topic, group, queue_id, header.init_mode)
+        offset = self.offsets.start_of_pop(topic, group, queue_id, init_mode)
         reset_to = self.resets.take(topic, group, queue_id)
         if reset_to is None:
             return offset

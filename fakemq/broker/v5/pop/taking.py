@@ -5,15 +5,14 @@ Source: broker/processor/PopMessageProcessor.java#popMsgFromQueue (5.5.0)
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from fakemq.broker.filters.noting import note_filtered
-from fakemq.events.pop import Popped
 from fakemq.journal.journal import shortened
-from fakemq.journal.noted import DELIVERED
+from fakemq.journal.noted import DELIVERED, POPPED
 from fakemq.protocol.bodies.pop import PopCheckPoint
-from fakemq.protocol.errors import LocalProtocolError
-from fakemq.protocol.message import MessageExt, decode_good_records, encode_record
+from fakemq.protocol.errors import ProtocolError
+from fakemq.protocol.message import readdressed, record_properties
 from fakemq.protocol.pop import (
     ORDER_REVIVE_QUEUE,
     POP_CK,
@@ -22,7 +21,7 @@ from fakemq.protocol.pop import (
     start_offset_info,
 )
 from fakemq.protocol.v5.properties import encode_properties
-from fakemq.store.results import GetMessageStatus, queue_offsets
+from fakemq.store.results import GetMessageStatus, found_records, queue_offsets
 
 if TYPE_CHECKING:
     from fakemq.broker.v5.pop.filters import FilterMaker
@@ -32,13 +31,13 @@ if TYPE_CHECKING:
     from fakemq.protocol.headers.pop import PopMessageRequestHeader
     from fakemq.store.results import GetMessageResult
 
-_CORRECTED = (
+_CORRECTED: Final = (
     GetMessageStatus.OFFSET_TOO_SMALL,
     GetMessageStatus.OFFSET_OVERFLOW_BADLY,
     GetMessageStatus.OFFSET_FOUND_NULL,
 )
 """There is nothing at the offset of the group: it continues where the store has messages."""
-_PASSED_OVER = (
+_PASSED_OVER: Final = (
     GetMessageStatus.NO_MATCHED_MESSAGE,
     GetMessageStatus.OFFSET_FOUND_NULL,
     GetMessageStatus.MESSAGE_WAS_REMOVING,
@@ -60,6 +59,9 @@ class Taking:
     ) -> None:
         self._service = service
         self._header = header
+        self._group = header.consumer_group
+        self._most = header.max_msg_nums
+        self._in_order = header.order
         self._session = session
         self._make_filter = make_filter
         self.revive_queue_id = revive_queue_id
@@ -77,7 +79,7 @@ class Taking:
 
     @property
     def is_full(self) -> bool:
-        return self.count >= self._header.max_msg_nums
+        return self.count >= self._most
 
     def take_topic(self, config: TopicConfig | None, first: int) -> None:
         """Take from all queues of a topic, in turn, beginning with a number.
@@ -94,8 +96,8 @@ class Taking:
 
     def take_queue(self, topic: str, queue_id: int) -> None:
         """Take what is still wanted from one queue."""
-        service, header = self._service, self._header
-        group, store = header.consumer_group, service.store
+        service, group = self._service, self._group
+        store = service.store
         # 1. Too much is out: what waits is only counted, as the answer says how much is left.
         if service.is_too_much_inflight(topic, group, queue_id):
             offset = service.offsets.next_offset(topic, group, queue_id)
@@ -103,13 +105,13 @@ class Taking:
             return
         # 2. In order a queue has one batch out at a time. A reset by an operator, which ends that
         # batch, has to come before the look at it.
-        offset = service.start_of_pop(header, topic, queue_id)
-        if header.order:
-            if service.is_blocked(header, topic, queue_id):
+        offset = service.start_of_pop(topic, group, queue_id, self._header.init_mode)
+        if self._in_order:
+            if service.is_blocked(self._header, topic, queue_id):
                 return  # what waits there does not count: an acknowledgement wakes the next pop
             service.inflight.clear(topic, group, queue_id)
         # 3. Queues before this one had enough: what waits here is only counted, too.
-        if self.is_full:
+        if self.count >= self._most:
             self.rest_num += store.max_offset_in_queue(topic, queue_id) - offset
             return
         # 4. Take what is there, or go past what the filter leaves out and what is deleted.
@@ -124,8 +126,8 @@ class Taking:
 
     def _read(self, topic: str, queue_id: int, offset: int) -> tuple[GetMessageResult, int]:
         """Return what a queue has, and where it was read."""
-        group, store = self._header.consumer_group, self._service.store
-        most = self._header.max_msg_nums - self.count
+        group, store = self._group, self._service.store
+        most = self._most - self.count
         result = store.get_message(group, topic, queue_id, offset, most, self._make_filter())
         if result.status in _CORRECTED:
             offset = result.next_begin_offset
@@ -143,7 +145,7 @@ class Taking:
                 self._service.node.name,
                 subscription,
                 result,
-                group=self._header.consumer_group,
+                group=self._group,
                 topic=topic,
                 queue_id=queue_id,
                 queue_offset=offset,
@@ -151,16 +153,16 @@ class Taking:
             )
 
     def _passed_over(self, topic: str, queue_id: int, next_offset: int) -> None:
-        group = self._header.consumer_group
-        if self._header.order:
+        group = self._group
+        if self._in_order:
             self._service.committed.commit(group, topic, queue_id, next_offset)
         else:
             self._service.offsets.popped(topic, group, queue_id, next_offset, stored=True)
 
     def _took(self, topic: str, queue_id: int, offset: int, result: GetMessageResult) -> None:
         service, header = self._service, self._header
-        group, offsets = header.consumer_group, queue_offsets(result)
-        if header.order:
+        group, offsets = self._group, queue_offsets(result)
+        if self._in_order:
             self.order_counts += service.in_order(
                 header, topic, queue_id, self.pop_time_ms, offsets
             )
@@ -188,35 +190,38 @@ class Taking:
         if topic == header.topic or service.config.pop_response_return_actual_retry_topic:
             self.buffers += result.buffers
         else:
-            self.buffers += self._as_of_original_topic(result, offset)
+            self.buffers += self._as_of_original_topic(topic, queue_id, offset, result)
         service.inflight.popped(topic, group, queue_id, result.message_count)
         service.stats.pulled(group, topic, queue_id, result.message_count, result.buffer_total_size)
         self._note(topic, queue_id, offset, result, offsets)
 
-    def _as_of_original_topic(self, result: GetMessageResult, offset: int) -> list[memoryview]:
+    def _as_of_original_topic(
+        self, topic: str, queue_id: int, offset: int, result: GetMessageResult
+    ) -> list[memoryview]:
         """Return records of a retry topic as records of the topic that the client knows.
 
         Their handle is among their properties, because the client could not make it.
         """
-        config, header = self._service.config, self._header
-        records = []
-        for stored in decode_good_records(result.body):
-            properties = dict(stored.properties)
+        original, records = self._header.topic.encode("utf-8", "replace"), list[memoryview]()
+        broker_name, invisible_ms = self._service.config.broker_name, self._header.invisible_time
+        for queue_offset, record in found_records(result):
             handle = extra_info(
                 start_offset=offset,
                 pop_time_ms=self.pop_time_ms,
-                invisible_time_ms=header.invisible_time,
+                invisible_time_ms=invisible_ms,
                 revive_queue_id=self.revive_queue_id,
-                topic=stored.topic,
-                broker_name=config.broker_name,
-                queue_id=stored.queue_id,
-                queue_offset=stored.queue_offset,
+                topic=topic,
+                broker_name=broker_name,
+                queue_id=queue_id,
+                queue_offset=queue_offset,
             )
-            properties.setdefault(POP_CK, handle)
             try:
-                records.append(_record(stored, header.topic, properties))
-            except LocalProtocolError:
-                continue  # a record holds no such properties; Java leaves such a message out, too
+                properties = record_properties(record)
+                properties.setdefault(POP_CK, handle)
+                encoded = encode_properties(properties).encode("utf-8", "replace")
+                records.append(memoryview(readdressed(record, original, encoded)))
+            except (ProtocolError, ValueError):
+                continue  # damaged, or without room for the handle: Java leaves it out, too
         return records
 
     def _note(
@@ -227,53 +232,24 @@ class Taking:
         result: GetMessageResult,
         offsets: tuple[int, ...],
     ) -> None:
-        service, header = self._service, self._header
-        group, peer = shortened(header.consumer_group), self._session.remote_addr
-        attempt_id = header.attempt_id
-        service.journal.note(
+        journal, header, node = self._service.journal, self._header, self._service.node.name
+        group, peer, topic = shortened(self._group), self._session.remote_addr, shortened(topic)
+        next_offset = result.next_begin_offset
+        journal.note((DELIVERED, node, topic, queue_id, offsets, next_offset, group, peer))
+        attempt_id, pop_time_ms = header.attempt_id, self.pop_time_ms
+        journal.note(
             (
-                DELIVERED,
-                service.node.name,
-                shortened(topic),
-                queue_id,
-                offsets,
-                result.next_begin_offset,
+                POPPED,
+                node,
                 group,
+                topic,
+                queue_id,
+                offset,
+                result.message_count,
+                pop_time_ms,
+                pop_time_ms + header.invisible_time,
+                self.revive_queue_id == ORDER_REVIVE_QUEUE,
                 peer,
+                None if attempt_id is None else shortened(attempt_id),
             )
         )
-        service.journal.add(
-            Popped(
-                node=service.node.name,
-                group=group,
-                topic=shortened(topic),
-                queue_id=queue_id,
-                start_offset=offset,
-                count=result.message_count,
-                pop_time_ms=self.pop_time_ms,
-                invisible_until_ms=self.pop_time_ms + header.invisible_time,
-                in_order=self.revive_queue_id == ORDER_REVIVE_QUEUE,
-                peer=peer,
-                attempt_id=None if attempt_id is None else shortened(attempt_id),
-            )
-        )
-
-
-def _record(stored: MessageExt, topic: str, properties: dict[str, str]) -> memoryview:
-    record = encode_record(
-        topic,
-        stored.body,
-        encode_properties(properties),
-        queue_id=stored.queue_id,
-        born_host=stored.born_host,
-        store_host=stored.store_host,
-        flag=stored.flag,
-        sys_flag=stored.sys_flag,
-        queue_offset=stored.queue_offset,
-        physical_offset=stored.commit_log_offset,
-        born_timestamp_ms=stored.born_timestamp_ms,
-        store_timestamp_ms=stored.store_timestamp_ms,
-        reconsume_times=stored.reconsume_times,
-        prepared_transaction_offset=stored.prepared_transaction_offset,
-    )
-    return memoryview(record)
