@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-import re
 from itertools import islice
 from typing import Annotated, TypeAlias
 
@@ -19,14 +18,6 @@ from fakemq.protocol.java import int64
 
 _Byte: TypeAlias = Annotated[int, msgspec.Meta(ge=-128, le=127)]
 """A Java byte."""
-
-_plain = re.compile(r"[%|a-zA-Z0-9_-]+").fullmatch
-
-
-def _is_plain(text: str | None) -> bool:
-    """Return whether JSON has a text as it is."""
-    return text is not None and _plain(text) is not None
-
 
 MOST_OF_A_POP = 127
 """The most messages of one checkpoint: their number is a byte."""
@@ -58,54 +49,8 @@ class PopCheckPoint(Body):
     """When the messages become visible; what a record says does not count."""
 
     def __post_init__(self) -> None:
-        self.revive_time = int64(self.pop_time + self.invisible_time)
-
-    def encode(self) -> bytes:
-        """Return the JSON of this checkpoint: at once in its usual form, which each pop writes."""
-        topic, group, broker_name = self.topic, self.group, self.broker_name
-        diffs = self.queue_offset_diff
-        if (
-            self.re_put_times is not None
-            or diffs is None
-            or not _is_plain(topic)
-            or not _is_plain(group)
-            or not _is_plain(broker_name)
-        ):
-            return super().encode()
-        return (
-            f'{{"bm":{self.bit_map},"bn":"{broker_name}","c":"{group}",'
-            f'"d":[{",".join(map(str, diffs))}],"it":{self.invisible_time},"n":{self.num},'
-            f'"pt":{self.pop_time},"q":{self.queue_id},"reviveTime":{self.revive_time},'
-            f'"ro":{self.revive_offset},"so":{self.start_offset},'
-            f'"sp":{"true" if self.suspend else "false"},"t":"{topic}"}}'
-        ).encode()
-
-    @property
-    def merge_key(self) -> tuple[object, ...]:
-        """What an acknowledgement and its checkpoint have in common."""
-        return (
-            self.topic,
-            self.group,
-            self.queue_id,
-            self.start_offset,
-            self.pop_time,
-            self.broker_name,
-        )
-
-    def index_of_ack(self, offset: int) -> int:
-        """Return which message has this queue offset; -1 if none has.
-
-        Source: PopCheckPoint.java#indexOfAck (5.5.0)
-        """
-        index = offset - self.start_offset
-        if index < 0:
-            return -1
-        if not self.queue_offset_diff:
-            return index if index < self.num else -1
-        try:
-            return self.queue_offset_diff.index(index, 0, max(0, self.num))
-        except ValueError:
-            return -1
+        time_ms = self.pop_time + self.invisible_time
+        self.revive_time = time_ms if 0 <= time_ms < 2**63 else int64(time_ms)
 
     def offset_at(self, index: int) -> int:
         """Return the queue offset of a message.
@@ -143,30 +88,6 @@ class AckMsg(Body):
     queue_id: Int = field(default=0, name="q")
     pop_time: Long = field(default=0, name="pt")
     broker_name: str | None = field(default=None, name="bn")
-
-    def encode(self) -> bytes:
-        """Return the JSON of this acknowledgement: at once in its usual form."""
-        topic, group, broker_name = self.topic, self.group, self.broker_name
-        if type(self) is not AckMsg or not (
-            _is_plain(topic) and _is_plain(group) and _is_plain(broker_name)
-        ):
-            return super().encode()
-        return (
-            f'{{"ao":{self.ack_offset},"bn":"{broker_name}","c":"{group}","pt":{self.pop_time},'
-            f'"q":{self.queue_id},"so":{self.start_offset},"t":"{topic}"}}'
-        ).encode()
-
-    def merge_key(self, own_broker_name: str) -> tuple[object, ...]:
-        """Return what its checkpoint has as `PopCheckPoint.merge_key`."""
-        name = self.broker_name
-        return (
-            self.topic,
-            self.group,
-            self.queue_id,
-            self.start_offset,
-            self.pop_time,
-            name if name and not name.isspace() else own_broker_name,
-        )
 
     @property
     def offsets(self) -> list[int]:

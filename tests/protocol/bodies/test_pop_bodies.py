@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fakemq.protocol import fastjson
 from fakemq.protocol.bodies.pop import (
     AckMsg,
     BatchAck,
@@ -51,7 +50,6 @@ def test_acknowledgement_is_as_java_writes_it() -> None:
     assert ack.encode() == (
         b'{"ao":7,"bn":"broker-a","c":"G","pt":1700000000000,"q":3,"so":5,"t":"T"}'
     )
-    assert ack.merge_key("broker-b") == CHECKPOINT.merge_key
 
 
 def test_batch_of_acknowledgements_is_as_java_writes_it() -> None:
@@ -67,23 +65,11 @@ def test_batch_of_acknowledgements_is_as_java_writes_it() -> None:
     assert ack.encode() == (
         b'{"ao":-1,"aol":[5,7],"c":"G","pt":1700000000000,"q":3,"so":5,"t":"T"}'
     )
-    assert ack.merge_key("broker-a") == CHECKPOINT.merge_key
 
 
 def test_revive_time_of_a_record_does_not_count() -> None:
     text = CHECKPOINT.encode().replace(b'"reviveTime":1700000060000', b'"reviveTime":1')
     assert PopCheckPoint.decode(text).revive_time == 1_700_000_060_000
-
-
-def test_checkpoint_knows_its_messages() -> None:
-    assert [CHECKPOINT.index_of_ack(offset) for offset in range(4, 9)] == [-1, 0, -1, 1, -1]
-    assert [CHECKPOINT.offset_at(index) for index in range(2)] == [5, 7]
-
-
-def test_older_checkpoint_has_messages_without_gaps() -> None:
-    older = PopCheckPoint(start_offset=5, num=2)
-    assert [older.index_of_ack(offset) for offset in range(4, 8)] == [-1, 0, 1, -1]
-    assert older.offset_at(1) == 6
 
 
 def test_number_of_messages_is_a_byte() -> None:
@@ -116,42 +102,3 @@ def test_bits_far_from_the_messages_take_no_memory() -> None:
 def test_bits_that_are_none_are_an_error(text: str | None) -> None:
     with pytest.raises(BodyError):
         BatchAck(bit_set=text).offsets(0, 10)
-
-
-_texts = st.none() | st.sampled_from(["orders", "%RETRY%g_t", "a b", 'a"b', "ü", "", "x.y"])
-_longs = st.integers(-(2**63), 2**63 - 1)
-
-
-@given(
-    st.builds(
-        PopCheckPoint,
-        start_offset=_longs,
-        pop_time=_longs,
-        invisible_time=_longs,
-        num=st.integers(-128, 127),
-        topic=_texts,
-        group=_texts,
-        broker_name=_texts,
-        queue_offset_diff=st.none() | st.lists(st.integers(0, 2**31 - 1), max_size=4),
-        re_put_times=st.none() | st.just("1"),
-        suspend=st.booleans(),
-    )
-)
-def test_usual_checkpoint_is_written_as_any_other(ck: PopCheckPoint) -> None:
-    assert ck.encode() == fastjson.encode(ck)
-
-
-@given(
-    st.builds(
-        AckMsg,
-        ack_offset=_longs,
-        start_offset=_longs,
-        pop_time=_longs,
-        queue_id=st.integers(0, 2**31 - 1),
-        topic=_texts,
-        group=_texts,
-        broker_name=_texts,
-    )
-)
-def test_usual_acknowledgement_is_written_as_any_other(ack: AckMsg) -> None:
-    assert ack.encode() == fastjson.encode(ack)

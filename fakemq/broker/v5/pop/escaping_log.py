@@ -12,7 +12,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from fakemq.broker.v5.pop.revive_log import STORED, Begun, ReviveLog
-from fakemq.config.v5.model import config5
 from fakemq.later import Later, drive
 
 if TYPE_CHECKING:
@@ -79,8 +78,7 @@ class EscapingReviveLog(ReviveLog):
         self, ck: PopCheckPoint, revive_queue_id: int, stored: Callable[[], None]
     ) -> None:
         if self._role.is_slave and (
-            not config5(self._node.config).enable_remote_escape
-            or len(self._refused) >= MOST_REFUSED
+            not self._settings.enable_remote_escape or len(self._refused) >= MOST_REFUSED
         ):
             return
         super()._keep_refused(ck, revive_queue_id, stored)

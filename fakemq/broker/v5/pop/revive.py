@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Final
 
 from fakemq.broker import addresses
 from fakemq.broker.tables.consume_stats import MAX_QUEUES
+from fakemq.broker.v5.pop.records import index_of_ack, is_done, merge_key_of_ack
 from fakemq.broker.v5.pop.revive_log import ACK_TIME_INTERVAL_MS
 from fakemq.broker.v5.pop.revive_queue import FEW, ReviveQueue
 from fakemq.events.core import failure
@@ -197,21 +198,22 @@ class PopRevive:
 
     def _read_ack(self, queue: ReviveQueue, ack: AckMsg) -> None:
         # Without a checkpoint it is late: the message is in the retry topic already.
-        ck = queue.pending.get(ack.merge_key(self._settings.broker_name))
+        ck = queue.pending.get(merge_key_of_ack(ack, self._settings.broker_name))
         if ck is None:
             return
         ended: list[int] = []
-        offsets: Collection[int] = ack.offsets
+        offsets: Collection[int] = (ack.ack_offset,) if type(ack) is AckMsg else ack.offsets
         if len(offsets) > ck.num:  # a peer may send millions
             offsets = set(offsets).intersection(ck.unacknowledged())
         for offset in offsets:
-            index = ck.index_of_ack(offset)
+            index = index_of_ack(ck, offset)
             if index >= 0 and not ck.bit_map >> index & 1:
                 ck.bit_map |= 1 << index
                 ended.append(offset)
-        if ack == self._log.written:
+        written = self._log.written
+        if ack is written or ack == written:
             self._log.ended = ended
-        if not ck.unacknowledged():
+        if is_done(ck):
             queue.end(ck)
 
     def _goes_astray(self, queue: ReviveQueue, record: PopCheckPoint | AckMsg) -> bool:
@@ -222,7 +224,7 @@ class PopRevive:
         """
         if isinstance(record, PopCheckPoint):
             return False
-        ck = queue.pending.get(record.merge_key(self._settings.broker_name))
+        ck = queue.pending.get(merge_key_of_ack(record, self._settings.broker_name))
         if ck is None or ck.revive_time - ACK_TIME_INTERVAL_MS < self._acts_ms:
             return False
         return self._node.randomness.randrange(max(1, self._log.queues)) > 0

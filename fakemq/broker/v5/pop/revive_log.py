@@ -13,8 +13,9 @@ from collections import deque
 from typing import TYPE_CHECKING, Final
 
 from fakemq.broker import addresses
+from fakemq.broker.v5.pop.records import ack_json, ack_key, checkpoint_json, checkpoint_key
 from fakemq.config.v5.model import config5
-from fakemq.protocol.bodies.pop import AckMsg, BatchAckMsg, PopCheckPoint
+from fakemq.protocol.bodies.pop import BatchAckMsg
 from fakemq.protocol.pop import ACK_TAG, BATCH_ACK_TAG, CK_TAG, TIMER_DELIVER_MS, revive_topic
 from fakemq.protocol.properties import (
     TAGS,
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from fakemq.config.model import BrokerConfig
     from fakemq.dispatch.node import NodeContext
     from fakemq.later import Later
+    from fakemq.protocol.bodies.pop import AckMsg, PopCheckPoint
     from fakemq.store.puts import PutMessageResult
     from fakemq.store.store import StoreRole
 
@@ -79,6 +81,7 @@ class ReviveLog:
         put: Callable[[InnerMessage], PutMessageResult | Begun],
     ) -> None:
         self._node = node
+        self._settings = config5(node.config)
         self._role = role
         self._put = put
         self.queues = 0
@@ -155,17 +158,12 @@ class ReviveLog:
         return self._put_refused() and self._put_checkpoint(ck, revive_queue_id).status in STORED
 
     def _comes_too_late(self, ck: PopCheckPoint) -> bool:
-        most_ms = config5(self._node.config).timer_max_delay_sec * 1000
+        most_ms = self._settings.timer_max_delay_sec * 1000
         return ck.revive_time - ACK_TIME_INTERVAL_MS - self._node.clock.now_ms() > most_ms
 
     def _put_checkpoint(self, ck: PopCheckPoint, revive_queue_id: int) -> PutMessageResult | Begun:
-        return self._store(
-            ck,
-            revive_queue_id,
-            tag=CK_TAG,
-            unique_key=checkpoint_key(ck),
-            deliver_at_ms=ck.revive_time - ACK_TIME_INTERVAL_MS,
-        )
+        key, deliver_at_ms = checkpoint_key(ck), ck.revive_time - ACK_TIME_INTERVAL_MS
+        return self._store(ck, checkpoint_json(ck), revive_queue_id, CK_TAG, key, deliver_at_ms)
 
     def put_ack(self, ack: AckMsg, revive_queue_id: int, visible_at_ms: int) -> list[int] | None:
         """Store an acknowledgement of messages that would become visible at ``visible_at_ms``.
@@ -176,26 +174,21 @@ class ReviveLog:
         if not self._put_refused():
             return None
         self.ended = []
-        stored = self._store(
-            ack,
-            revive_queue_id,
-            tag=BATCH_ACK_TAG if isinstance(ack, BatchAckMsg) else ACK_TAG,
-            # Java makes for a batch the key of a single acknowledgement, too.
-            unique_key=ack_key(ack),
-            deliver_at_ms=visible_at_ms,
-        )
+        tag = BATCH_ACK_TAG if isinstance(ack, BatchAckMsg) else ACK_TAG
+        key = ack_key(ack)  # Java makes for a batch the key of a single acknowledgement, too
+        stored = self._store(ack, ack_json(ack), revive_queue_id, tag, key, visible_at_ms)
         return self.ended if stored.status in STORED else None
 
     def _store(
         self,
         record: PopCheckPoint | AckMsg,
+        body: bytes,
         queue_id: int,
-        *,
         tag: str,
         unique_key: str,
         deliver_at_ms: int,
     ) -> PutMessageResult | Begun:
-        if not 0 <= queue_id < max(self.queues, config5(self._node.config).revive_queue_num):
+        if not 0 <= queue_id < max(self.queues, self._settings.revive_queue_num):
             return put_ended(PutMessageStatus.PUT_OK)
         host = addresses.store_host(self._node.config)
         properties = MadeProperties(
@@ -208,7 +201,7 @@ class ReviveLog:
         message = inner_message(
             self.topic,
             queue_id,
-            record.encode(),
+            body,
             properties=properties,
             properties_string=encode_properties(properties),
             born_timestamp_ms=self._node.clock.now_ms(),
@@ -220,29 +213,3 @@ class ReviveLog:
             return self._put(message)
         finally:
             self.written = None
-
-
-def checkpoint_key(ck: PopCheckPoint) -> str:
-    """Return the unique key of a checkpoint.
-
-    Source: PopMessageProcessor.java#genCkUniqueId (5.5.0)
-    """
-    return (
-        f"{ck.topic}@{ck.queue_id}@{ck.start_offset}@{_text(ck.group)}@{ck.pop_time}"
-        f"@{ck.broker_name}@{CK_TAG}"
-    )
-
-
-def ack_key(ack: AckMsg) -> str:
-    """Return the unique key of an acknowledgement.
-
-    Source: PopMessageProcessor.java#genAckUniqueId (5.5.0)
-    """
-    return (
-        f"{ack.topic}@{ack.queue_id}@{ack.ack_offset}@{_text(ack.group)}@{ack.pop_time}"
-        f"@{_text(ack.broker_name)}@{ACK_TAG}"
-    )
-
-
-def _text(value: str | None) -> str:
-    return "null" if value is None else value  # as Java's concatenation

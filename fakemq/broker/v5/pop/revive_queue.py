@@ -6,7 +6,10 @@ from bisect import bisect_left
 from heapq import heapify, heappop, heappush
 from typing import TYPE_CHECKING, Final
 
+from fakemq.broker.v5.pop.records import merge_key
+
 if TYPE_CHECKING:
+    from fakemq.broker.v5.pop.records import MergeKey
     from fakemq.clock.timers import Timer
     from fakemq.later import Later
     from fakemq.protocol.bodies.pop import PopCheckPoint
@@ -35,7 +38,7 @@ class ReviveQueue:
     def __init__(self, queue_id: int, committed: int) -> None:
         self.queue_id = queue_id
         self.next_offset = committed + 1
-        self.pending: dict[tuple[object, ...], PopCheckPoint] = {}
+        self.pending: dict[MergeKey, PopCheckPoint] = {}
         """By merge key, in the order of the queue."""
         self.quiet_from_ms = 0
         self.failures = 0
@@ -52,7 +55,7 @@ class ReviveQueue:
 
         Only the last before each checkpoint that is pending counts: others may be missing.
         """
-        self._due: list[tuple[int, int, PopCheckPoint]] = []
+        self._due: list[tuple[int, int, MergeKey, PopCheckPoint]] = []
         """A heap of checkpoints by their time and queue offset; some are no longer pending."""
 
     @property
@@ -62,21 +65,23 @@ class ReviveQueue:
 
     def add(self, ck: PopCheckPoint) -> None:
         """Add a checkpoint, instead of an earlier one with its key."""
-        self.pending.pop(ck.merge_key, None)
-        self.pending[ck.merge_key] = ck
-        heappush(self._due, (ck.revive_time, ck.revive_offset, ck))
+        key = merge_key(ck)
+        if key in self.pending:
+            del self.pending[key]  # the new one comes behind the others
+        self.pending[key] = ck
+        heappush(self._due, (ck.revive_time, ck.revive_offset, key, ck))
         self._forget_ended()
 
     def end(self, ck: PopCheckPoint) -> None:
         """Note that a checkpoint is done."""
-        del self.pending[ck.merge_key]
+        del self.pending[merge_key(ck)]
         heappush(self._done, ck.revive_offset)
         self._forget_ended()
 
     def _forget_ended(self) -> None:
         """Drop what is no longer pending from the heap, once that is most of it."""
         if len(self._due) > 2 * len(self.pending) + FEW:
-            self._due = [entry for entry in self._due if self.is_pending(entry[2])]
+            self._due = [entry for entry in self._due if self.pending.get(entry[2]) is entry[3]]
             heapify(self._due)
 
     def _forget_done(self) -> None:
@@ -92,13 +97,17 @@ class ReviveQueue:
 
     def first(self) -> PopCheckPoint | None:
         """Return the checkpoint whose messages become visible first."""
-        while self._due and not self.is_pending(self._due[0][2]):
-            heappop(self._due)
-        return self._due[0][2] if self._due else None
+        due = self._due
+        while due:
+            _, _, key, ck = due[0]
+            if self.pending.get(key) is ck:
+                return ck
+            heappop(due)
+        return None
 
     def is_pending(self, ck: PopCheckPoint) -> bool:
         """Return whether a checkpoint is not done."""
-        return self.pending.get(ck.merge_key) is ck
+        return self.pending.get(merge_key(ck)) is ck
 
     def holds_back(self, ck: PopCheckPoint) -> bool:
         """Return whether an earlier checkpoint is pending, so that this one cannot be committed."""

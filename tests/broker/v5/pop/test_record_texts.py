@@ -1,0 +1,91 @@
+"""What records of the revive topic say, made at once: as the classes of these records say it."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fakemq.broker.v5.pop.records import (
+    ack_json,
+    checkpoint_json,
+    index_of_ack,
+    is_done,
+    merge_key,
+    merge_key_of_ack,
+)
+from fakemq.protocol.bodies.pop import AckMsg, BatchAckMsg, PopCheckPoint
+
+CHECKPOINT = PopCheckPoint(
+    num=2,
+    pop_time=1_700_000_000_000,
+    start_offset=5,
+    group="G",
+    topic="T",
+    queue_id=3,
+    broker_name="broker-a",
+    queue_offset_diff=[0, 2],
+)
+_texts = st.none() | st.sampled_from(["orders", "%RETRY%g_t", "a b", 'a"b', "ü", "", "x.y"])
+_longs = st.integers(-(2**63), 2**63 - 1)
+_numbers = st.integers(-128, 127)
+
+
+@given(
+    st.builds(
+        PopCheckPoint,
+        start_offset=_longs,
+        pop_time=_longs,
+        invisible_time=_longs,
+        num=_numbers,
+        topic=_texts,
+        group=_texts,
+        broker_name=_texts,
+        queue_offset_diff=st.none() | st.lists(st.integers(0, 2**31 - 1), max_size=4),
+        re_put_times=st.none() | st.just("1"),
+        suspend=st.booleans(),
+    )
+)
+def test_usual_checkpoint_is_written_as_any_other(ck: PopCheckPoint) -> None:
+    assert checkpoint_json(ck) == ck.encode()
+
+
+@given(
+    st.builds(
+        AckMsg,
+        ack_offset=_longs,
+        start_offset=_longs,
+        pop_time=_longs,
+        queue_id=st.integers(0, 2**31 - 1),
+        topic=_texts,
+        group=_texts,
+        broker_name=_texts,
+    )
+)
+def test_usual_acknowledgement_is_written_as_any_other(ack: AckMsg) -> None:
+    assert ack_json(ack) == ack.encode()
+
+
+def test_acknowledgement_has_the_key_of_its_checkpoint() -> None:
+    for kind in (AckMsg, BatchAckMsg):
+        ack = kind(start_offset=5, group="G", topic="T", queue_id=3, pop_time=1_700_000_000_000)
+        assert merge_key_of_ack(ack, "broker-a") == merge_key(CHECKPOINT)
+        ack.broker_name = "broker-a"
+        assert merge_key_of_ack(ack, "broker-b") == merge_key(CHECKPOINT)
+
+
+def test_checkpoint_knows_its_messages() -> None:
+    assert [index_of_ack(CHECKPOINT, offset) for offset in range(4, 9)] == [-1, 0, -1, 1, -1]
+    assert [CHECKPOINT.offset_at(index) for index in range(2)] == [5, 7]
+
+
+def test_older_checkpoint_has_messages_without_gaps() -> None:
+    older = PopCheckPoint(start_offset=5, num=2)
+    assert [index_of_ack(older, offset) for offset in range(4, 8)] == [-1, 0, 1, -1]
+    assert older.offset_at(1) == 6
+
+
+@given(num=_numbers, acknowledged=st.integers(0, 2**32 - 1))
+def test_checkpoint_is_done_without_unacknowledged_messages(num: int, acknowledged: int) -> None:
+    for bits in (acknowledged, (1 << max(0, num)) - 1):
+        ck = PopCheckPoint(num=num, bit_map=bits)
+        assert is_done(ck) == (not ck.unacknowledged())
