@@ -82,6 +82,10 @@ class PersistedTable(Protocol[B]):
         """Take over what the file contains."""
 
 
+def _ticks_after_change(file: TextFile) -> int:
+    return TICKS_AFTER_CHANGE if file.durable else 1
+
+
 class ConfigFile(Generic[B]):
     """One of the files. `connect` it with its table before it is read or written."""
 
@@ -385,11 +389,19 @@ class ConfigFile(Generic[B]):
     def changed(self) -> None:
         """Note a change, to be written at the next tick."""
         self._changes += 1
-        self._write_at_tick()
+        file = self.file
+        if (
+            self._timer is None
+            or file is None
+            or self._ticks != _ticks_after_change(file)
+            or self._ticked_ms == self._node.clock.elapsed_ms()
+        ):
+            self._write_at_tick()
+        # Else the timer of an earlier change, as most changes find it, writes this one, too.
 
     def _write_at_tick(self) -> None:
         if self.file is not None and self._is_running():
-            self._ticks = TICKS_AFTER_CHANGE if self.file.durable else 1
+            self._ticks = _ticks_after_change(self.file)
             now_ms = self._node.clock.elapsed_ms()
             # What changes at the very moment of a tick is written in it. A file in a directory may
             # have had that tick already: it has more ticks than one in memory.

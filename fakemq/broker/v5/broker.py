@@ -24,6 +24,7 @@ from fakemq.dispatch.answers import Forbidden, ForbiddenType, Reply
 from fakemq.dispatch.dispatcher import Dispatcher, VersionedDispatcher
 from fakemq.dispatch.registry import Handlers
 from fakemq.later import drive
+from fakemq.protocol.topics import SCHEDULE_TOPIC
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     from fakemq.protocol.usual_headers import UsualSendAnswer
     from fakemq.protocol.v5.bodies.timer import TimerMetricsSerializeWrapper
     from fakemq.store.inner_message import InnerMessage
+    from fakemq.store.puts import PutMessageResult
     from fakemq.store.results import LogRecord, PutMessageStatus
     from fakemq.store.store import MessageStore
 
@@ -269,6 +271,15 @@ class Broker5(Broker):
         self.pop.forget_closed()
 
     # -- messages -----------------------------------------------------------------------------
+
+    def arrived(self, result: PutMessageResult) -> None:
+        appended = result.append_result
+        if appended is None or result.reached is not None or self.holds.by_queue:
+            super().arrived(result)
+        elif appended.topic == self.pop.log.topic:
+            self.pop.revive.arrived(appended.queue_id)
+        elif appended.topic == SCHEDULE_TOPIC or self.pop.has_held:
+            super().arrived(result)
 
     def _notify(self, records: Sequence[LogRecord], light: Sequence[LogRecord]) -> None:
         super()._notify(records, light)

@@ -62,14 +62,15 @@ class TimerDiversion:
         that is not a number.
         """
         properties = message.properties
-        if "TIMER_" not in message.properties_string or not any(
-            name in properties for name in _WISHES
-        ):
-            return None
         # Differs: what POP writes reaches its topic at once, see `fakemq.broker.v5.pop.revive`.
         if (
-            message.topic == TIMER_TOPIC
+            "TIMER_" not in message.properties_string
             or message.topic.startswith(REVIVE_TOPIC_PREFIX)
+            or not any(name in properties for name in _WISHES)
+        ):
+            return None
+        if (
+            message.topic == TIMER_TOPIC
             or message.sys_flag & MessageSysFlag.TRANSACTION_MASK in UNQUEUED
         ):
             return None
