@@ -30,8 +30,11 @@ FIRST_POP_TIME: Final = "1ST_POP_TIME"
 ORIGIN_GROUP: Final = "ORIGIN_GROUP"
 TIMER_DELIVER_MS: Final = "TIMER_DELIVER_MS"
 
-_NORMAL, _RETRY_V1, _RETRY_V2 = "0", "1", "2"
-_SEPARATOR_V1, _SEPARATOR_V2 = "_", "+"
+_NORMAL: Final = "0"
+_RETRY_V1: Final = "1"
+_RETRY_V2: Final = "2"
+_SEPARATOR_V1: Final = "_"
+_SEPARATOR_V2: Final = "+"
 
 
 # -- topics -----------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from fakemq.clock.slices import A_STEP, finished, removed_where
 from fakemq.events.core import CommitIgnored, OffsetReset, OffsetWentBack
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 _TABLE_CAPACITY, _QUEUES_CAPACITY = 512, 32
 """The capacities of Java's tables, which decide the order in the file."""
 
-_KEYS_A_STEP = 200
-NO_OFFSET = -1
+_KEYS_A_STEP: Final = 200
+NO_OFFSET: Final = -1
 """The offset of a queue that the group has never committed."""
 
 

@@ -5,7 +5,7 @@ Source: broker/processor/SendMessageProcessor.java (5.5.0)
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from fakemq.dispatch.answers import REJECTED, Refused, Thrown
 from fakemq.dispatch.outcomes import required
@@ -44,11 +44,17 @@ if TYPE_CHECKING:
     from fakemq.store.inner_message import InnerMessage
     from fakemq.store.store import MessageStore
 
-TRANSACTION_ID = "__transactionId__"
-PRIORITY = "_SYS_MSG_PRIORITY_"
-INNER_NUM = "INNER_NUM"
-_REPLIES = (RequestCode.SEND_REPLY_MESSAGE, RequestCode.SEND_REPLY_MESSAGE_V2)
-_OTHER_TYPES = (DELAY_TIME_LEVEL, TIMER_DELIVER_MS, TIMER_DELAY_SEC, TIMER_DELAY_MS, SHARDING_KEY)
+TRANSACTION_ID: Final = "__transactionId__"
+PRIORITY: Final = "_SYS_MSG_PRIORITY_"
+INNER_NUM: Final = "INNER_NUM"
+_REPLIES: Final = (RequestCode.SEND_REPLY_MESSAGE, RequestCode.SEND_REPLY_MESSAGE_V2)
+_OTHER_TYPES: Final = (
+    DELAY_TIME_LEVEL,
+    TIMER_DELIVER_MS,
+    TIMER_DELAY_SEC,
+    TIMER_DELAY_MS,
+    SHARDING_KEY,
+)
 """A message with one of these is no message with a priority."""
 
 
