@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from fakemq.protocol.command import Body, RemotingCommand, SerializeType
+from fakemq.protocol.command import RemotingCommand, SerializeType
 from fakemq.protocol.errors import (
     ForeignProtocolError,
     LocalProtocolError,
@@ -173,11 +173,6 @@ def encode_usual_answer(
     header_bytes = len(header)
     length = _HEAD_BYTES - LENGTH_BYTES + header_bytes
     return _pack_head(length, serialize_type, header_bytes >> 16, header_bytes & 0xFFFF) + header
-
-
-def size_of(body: Body) -> int:
-    """Return the bytes of a body."""
-    return len(body) if isinstance(body, bytes) else sum([len(piece) for piece in body])
 
 
 def encode_json_answer(

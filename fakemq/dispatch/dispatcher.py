@@ -27,7 +27,7 @@ from fakemq.protocol.command import (
     RemotingCommand,
     SerializeType,
 )
-from fakemq.protocol.frame import encode_json_answer, encode_usual_answer, size_of
+from fakemq.protocol.frame import encode_usual_answer
 from fakemq.protocol.topics import FAQ
 
 if TYPE_CHECKING:
@@ -153,16 +153,16 @@ class Dispatcher(Generic[NodeT]):
             return
         event = (HANDLED, self._name, command.code, session.remote_addr, outcome.code)
         self._journal.note(event)
-        self._write(session, command, outcome)
-
-    def _write(self, session: Session, command: RemotingCommand, reply: Reply[Any]) -> None:
-        """Write a reply as the answer to a request."""
-        usual = reply.usual
+        usual = outcome.usual
         if usual is None:
-            session.send(response(command, reply), reply.body, answers=command.code)
+            self._write(session, command, outcome)
         else:
             kind = command.serialize_type
-            session.write(encode_usual_answer(usual, reply.code, command.opaque, kind))
+            session.write(encode_usual_answer(usual, outcome.code, command.opaque, kind))
+
+    def _write(self, session: Session, command: RemotingCommand, reply: Reply[Any]) -> None:
+        """Write the answer to a request; it is not the usual one to a send."""
+        session.send(response(command, reply), reply.body, answers=command.code)
 
 
 class VersionedDispatcher(Dispatcher[NodeT]):
@@ -197,14 +197,10 @@ class VersionedDispatcher(Dispatcher[NodeT]):
             super()._write(session, command, reply)
             return
         body, reference = reply.body, self._reference
-        if reference.answers_in_json:
-            fields, body_bytes = fields_of(reply), size_of(body)
-            start = encode_json_answer(
-                reply.code, fields, command.opaque, reply.remark, reference.version, body_bytes
-            )
-            if start is not None:
-                session.write_with_body(start, body, body_bytes)
-                return
+        if reference.answers_in_json and session.send_json_answer(
+            reply.code, fields_of(reply), command.opaque, reply.remark, reference.version, body
+        ):
+            return
         marked = response(command, reply)
         marked.version = reference.version
         if reference.answers_in_json:

@@ -21,7 +21,7 @@ from fakemq.protocol.codes import RequestCode, code_name
 from fakemq.protocol.command import FLAG_ONEWAY, FLAG_RESPONSE, Body, RemotingCommand
 from fakemq.protocol.connection import Connection
 from fakemq.protocol.errors import LocalProtocolError, RemoteProtocolError
-from fakemq.protocol.frame import size_of
+from fakemq.protocol.frame import encode_json_answer
 from fakemq.protocol.limits import UNWRITTEN_MAX_BYTES
 
 NO_FRAMES: Final = "bytes that are no frames of ours"
@@ -274,7 +274,7 @@ class Session:
             return
         if body is None:
             body = command.body
-        body_bytes = size_of(body)
+        body_bytes = _size_of(body)
         try:
             start = self._connection.encode_start(command, body_bytes)
         except LocalProtocolError as error:
@@ -283,10 +283,29 @@ class Session:
                 f"cannot send the {what}: {error}", "answers that fit no frame"
             )
             return
-        self.write_with_body(start, body, body_bytes)
+        self._write_with_body(start, body, body_bytes)
 
-    def write_with_body(self, start: bytes, body: Body, body_bytes: int) -> None:
-        """Write a frame whose body has this many bytes: as `write`."""
+    def send_json_answer(
+        self,
+        code: int,
+        ext_fields: dict[str, str],
+        opaque: int,
+        remark: str | None,
+        version: int,
+        body: Body,
+    ) -> bool:
+        """Write a response with these fields, and no others, in JSON; a closed session drops it.
+
+        Return False for one that is not usual, so that `send` has to write it.
+        """
+        body_bytes = _size_of(body)
+        start = encode_json_answer(code, ext_fields, opaque, remark, version, body_bytes)
+        if start is None:
+            return False
+        self._write_with_body(start, body, body_bytes)
+        return True
+
+    def _write_with_body(self, start: bytes, body: Body, body_bytes: int) -> None:
         if not body_bytes:
             self.write(start)
         elif not self.closed:
@@ -403,3 +422,7 @@ class Session:
     def __repr__(self) -> str:
         state = "closed" if self.closed else "outside" if self.outside else "inside"
         return f"<session {self.link.local_addr} - {self.remote_addr} {state}>"
+
+
+def _size_of(body: Body) -> int:
+    return len(body) if isinstance(body, bytes) else sum([len(piece) for piece in body])

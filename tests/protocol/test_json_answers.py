@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fakemq.protocol.command import FLAG_RESPONSE, RemotingCommand
-from fakemq.protocol.frame import encode_frame_start, encode_json_answer, size_of
+from fakemq.protocol.frame import encode_frame_start, encode_json_answer
 from fakemq.protocol.header import Header
 from fakemq.protocol.headers.pop import PopMessageResponseHeader
 from fakemq.protocol.limits import FRAME_MAX_BYTES
@@ -45,11 +45,6 @@ def test_odd_answer_is_left_to_the_general_encoder() -> None:
         ({}, None, FRAME_MAX_BYTES),
     ):
         assert encode_json_answer(0, fields, 1, remark, 513, body_bytes) is None
-
-
-def test_body_is_as_long_as_its_pieces() -> None:
-    assert size_of(b"four") == 4
-    assert size_of([memoryview(b"four"), memoryview(b"six or so")]) == 13
 
 
 @given(

@@ -97,12 +97,11 @@ class ReviveQueue:
 
     def first(self) -> PopCheckPoint | None:
         """Return the checkpoint whose messages become visible first."""
-        due = self._due
-        while due:
-            _, _, key, ck = due[0]
+        while self._due:
+            _, _, key, ck = self._due[0]
             if self.pending.get(key) is ck:
                 return ck
-            heappop(due)
+            heappop(self._due)
         return None
 
     def is_pending(self, ck: PopCheckPoint) -> bool:
