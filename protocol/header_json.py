@@ -55,7 +55,9 @@ def decode_usual_json_header(data: bytes, body: bytes) -> RemotingCommand:
     """Return what `decode_json_header` does; the ext fields of usual requests are in ``usual``."""
     decode = _decoder_of(data[:START_BYTES])
     if decode is None:
-        return decode_json_header(data, body)
+        decode = _decoder_of(data[: data.find(b",", START_BYTES) + 1])  # of a longer code
+        if decode is None:
+            return decode_json_header(data, body)
     try:
         command = decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

@@ -179,16 +179,6 @@ def add_usual(code: int, kind: type[UsualHeader]) -> None:
     USUAL[code] = kind
     start = f'{{"code":{int(code)},'.encode()
     USUAL_DECODERS[start] = _decoder_of(start, code)
-    if len(start) > START_BYTES:
-        USUAL_DECODERS[start[:START_BYTES]] = _decode_of_long_code
-
-
-def _decode_of_long_code(header: bytes) -> RemotingCommand:
-    """Decode a header whose code is longer than `START_BYTES`; DecodeError if it is not usual."""
-    decode = USUAL_DECODERS.get(header[: header.find(b",") + 1])
-    if decode is None:
-        raise msgspec.DecodeError("no usual request has this code")
-    return decode(header)
 
 
 def take_usual_header(command: RemotingCommand) -> None:

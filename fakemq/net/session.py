@@ -5,6 +5,8 @@ their request; what it writes goes to its link, once per batch of bytes that cam
 Java's noun for it in the tables of clients and brokers is *channel*.
 """
 
+# Over 400 lines: bytes in, bytes out and the end of a connection share what it holds.
+
 from __future__ import annotations
 
 from collections.abc import Callable

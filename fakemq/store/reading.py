@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Final
 from fakemq.protocol.layout.codecs import CONSUME_QUEUE_UNIT as UNIT
 from fakemq.protocol.message import LEAST_TAGS_CODE
 from fakemq.store.consumequeue import UNIT_BYTES
-from fakemq.store.results import GetMessageResult, GetMessageStatus
+from fakemq.store.results import GetMessageResult, GetMessageStatus, found_records
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from fakemq.config.model import BrokerConfig
     from fakemq.store.commitlog import CommitLog
     from fakemq.store.consumequeue import ConsumeQueue
@@ -206,3 +208,11 @@ def _limits(config: BrokerConfig, max_msg_nums: int) -> tuple[tuple[int, int], t
             config.max_transfer_bytes_on_message_in_disk,
         ),
     )
+
+
+def offsets_found(result: GetMessageResult, offset: int) -> Sequence[int]:
+    """Return the queue offsets of the records that a get from ``offset`` on has found."""
+    # No message was passed over, as without a filter: the records need not be read.
+    if offset + result.message_count == result.next_begin_offset:
+        return range(offset, result.next_begin_offset)
+    return [found for found, _ in found_records(result)]

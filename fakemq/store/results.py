@@ -89,7 +89,7 @@ class LogRecord(msgspec.Struct, gc=False):
         return decode_properties(self.properties.decode("utf-8", "replace"))
 
 
-class GetMessageResult(msgspec.Struct):
+class GetMessageResult(msgspec.Struct, gc=False):
     """Records for a pull, as slices of the log: neighbours in the log are one buffer.
 
     ``message_count`` says how many records the buffers hold; joined they are a pull answer's body.
@@ -121,11 +121,6 @@ class GetMessageResult(msgspec.Struct):
 
 _SIZE_AND_QUEUE_OFFSET: Final = record_struct("total_size", "queue_offset")
 """The two fields of a stored record that tell which it is and where the next one is."""
-
-
-def queue_offsets(result: GetMessageResult) -> tuple[int, ...]:
-    """Return the queue offsets of the records found."""
-    return tuple(offset for offset, _ in found_records(result))
 
 
 def found_records(result: GetMessageResult) -> Iterator[tuple[int, memoryview]]:

@@ -25,7 +25,7 @@ MOST_REPUTS = 127
 """What a count of re-puts that is no number means."""
 
 
-class PopCheckPoint(Body):
+class PopCheckPoint(Body, gc=False):
     """The messages of one queue that one pop returned; times are in milliseconds.
 
     ``bit_map`` is always 0 in a record: it counts acknowledgements while they are collected.
@@ -78,7 +78,7 @@ class PopCheckPoint(Body):
             return MOST_REPUTS
 
 
-class AckMsg(Body):
+class AckMsg(Body, gc=False):
     """One message that was acknowledged. Source: store/pop/AckMsg.java (5.5.0)"""
 
     ack_offset: Long = field(default=0, name="ao")
@@ -95,7 +95,7 @@ class AckMsg(Body):
         return [self.ack_offset]
 
 
-class BatchAckMsg(AckMsg):
+class BatchAckMsg(AckMsg, gc=False):
     """Messages of one checkpoint that were acknowledged together.
 
     Source: store/pop/BatchAckMsg.java (5.5.0)

@@ -37,22 +37,6 @@ class PopMessageResponseHeader(Header):
     msg_offset_info: str | None = None
     order_count_info: str | None = None
 
-    def encode(self) -> dict[str, str]:
-        """As `Header.encode`, without a look at the declaration: each pop writes it."""
-        fields = {
-            "popTime": str(self.pop_time),
-            "invisibleTime": str(self.invisible_time),
-            "reviveQid": str(self.revive_qid),
-            "restNum": str(self.rest_num),
-        }
-        if self.start_offset_info is not None:
-            fields["startOffsetInfo"] = self.start_offset_info
-        if self.msg_offset_info is not None:
-            fields["msgOffsetInfo"] = self.msg_offset_info
-        if self.order_count_info is not None:
-            fields["orderCountInfo"] = self.order_count_info
-        return fields
-
 
 class PeekMessageRequestHeader(RpcRequestHeader):
     """Source: remoting/protocol/header/PeekMessageRequestHeader.java (5.5.0)"""

@@ -7,12 +7,9 @@ from hypothesis import strategies as st
 
 from fakemq.protocol.command import FLAG_RESPONSE, RemotingCommand
 from fakemq.protocol.frame import encode_frame_start, encode_json_answer
-from fakemq.protocol.header import Header
-from fakemq.protocol.headers.pop import PopMessageResponseHeader
 from fakemq.protocol.limits import FRAME_MAX_BYTES
 
 TEXTS = st.text() | st.sampled_from(['{}"opaque":0', "\\%d%%", "FOUND"])
-LONGS = st.integers(-(2**63), 2**63 - 1)
 
 
 @given(
@@ -45,20 +42,3 @@ def test_odd_answer_is_left_to_the_general_encoder() -> None:
         ({}, None, FRAME_MAX_BYTES),
     ):
         assert encode_json_answer(0, fields, 1, remark, 513, body_bytes) is None
-
-
-@given(
-    st.builds(
-        PopMessageResponseHeader,
-        pop_time=LONGS,
-        invisible_time=LONGS,
-        revive_qid=st.integers(0, 7),
-        rest_num=LONGS,
-        start_offset_info=st.none() | TEXTS,
-        msg_offset_info=st.none() | TEXTS,
-        order_count_info=st.none() | TEXTS,
-    )
-    | st.builds(PopMessageResponseHeader)
-)
-def test_answer_to_a_pop_is_written_as_any_other_header(header: PopMessageResponseHeader) -> None:
-    assert list(header.encode().items()) == list(Header.encode(header).items())

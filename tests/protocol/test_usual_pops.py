@@ -17,7 +17,6 @@ from fakemq.protocol.headers.pop import AckMessageRequestHeader, PopMessageReque
 from fakemq.protocol.usual_headers import UsualHeader
 from fakemq.protocol.v5.codes import RequestCode5
 from fakemq.protocol.v5.usual_headers import UsualAckHeader, UsualPopHeader
-from tests.protocol.test_usual_headers import TEXTS
 
 POP = {
     "consumerGroup": "workers",
@@ -41,6 +40,9 @@ ACK = {
     "offset": "17",
     "oway": "false",
 }
+TEXTS = st.sampled_from(["", "-0", "+7", "007", " 7", "1.0", "nan", "true", "True", "false"]) | (
+    st.integers(-(2**64), 2**64).map(str)
+)
 HANDLERS = (pop_message, ack_message)
 """Their modules make these kinds known."""
 KINDS: dict[RequestCode5, tuple[type[Header], type[UsualHeader], dict[str, str]]] = {

@@ -7,7 +7,6 @@ Source: broker/processor/PullMessageProcessor.java (4.9.7)
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from fakemq.broker.clients.consumers import BROADCASTING
@@ -41,7 +40,8 @@ from fakemq.protocol.subscription import (
 )
 from fakemq.protocol.sysflag import PermName, PullSysFlag
 from fakemq.protocol.topics import FAQ, RETRY_PREFIX
-from fakemq.store.results import GetMessageResult, GetMessageStatus, queue_offsets
+from fakemq.store.reading import offsets_found
+from fakemq.store.results import GetMessageResult, GetMessageStatus
 
 if TYPE_CHECKING:
     from fakemq.broker.broker import Broker
@@ -400,7 +400,7 @@ def _reply(
             broker.name,
             shortened(topic),
             queue_id,
-            _delivered(result, header.queue_offset),
+            offsets_found(result, header.queue_offset),
             next_offset,
             shortened(group),
             request.session.remote_addr,
@@ -439,14 +439,6 @@ def _note_moved(broker: Broker, request: PullRequest, result: GetMessageResult) 
     broker.journal.add(moved)
     if broker.reference.stores_moved_offsets:
         store_offset_moved_event(broker, header, result.next_begin_offset)
-
-
-def _delivered(result: GetMessageResult, queue_offset: int) -> Sequence[int]:
-    """Return the queue offsets of the records found."""
-    # No message was passed over, as without a filter: the records need not be read.
-    if queue_offset + result.message_count == result.next_begin_offset:
-        return range(queue_offset, result.next_begin_offset)
-    return queue_offsets(result)
 
 
 def _back_to(broker: Broker, header: PullMessageRequestHeader, offset: int) -> PullReply:

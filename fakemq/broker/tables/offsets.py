@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from fakemq.protocol.bodies.offset import ConsumerOffsetSerializeWrapper
     from fakemq.store.store import MessageStore
 
-_TABLE_CAPACITY, _QUEUES_CAPACITY = 512, 32
+_TABLE_CAPACITY: Final = 512
+_QUEUES_CAPACITY: Final = 32
 """The capacities of Java's tables, which decide the order in the file."""
 
 _KEYS_A_STEP: Final = 200

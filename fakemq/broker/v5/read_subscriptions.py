@@ -9,7 +9,7 @@ Source: broker/client/ConsumerManager.java#compensateSubscribeData, #removeExpir
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from fakemq.protocol.pop import normal_topic
 from fakemq.protocol.subscription import SubscriptionError, build_subscription
@@ -25,17 +25,12 @@ EXPRESSIONS_MAX_CHARS: Final = 16 * 1024 * 1024
 """All that is kept; beyond that, the oldest requests are forgotten. Java has no limit."""
 
 
-class _Read(NamedTuple):
-    """What one request asked for, and when."""
+_Read: TypeAlias = tuple[str, str | None, int, bool]
+"""What one request asked for: expression and its type; when, and whether by a pop."""
 
-    expression: str
-    expression_type: str | None
-    time_ms: int
-    popped: bool
 
-    @property
-    def chars(self) -> int:
-        return len(self.expression) + len(self.expression_type or "")
+def _chars_of(read: _Read) -> int:
+    return len(read[0]) + len(read[1] or "")
 
 
 class ReadSubscriptions:
@@ -70,14 +65,15 @@ class ReadSubscriptions:
         read = self._recent(group, topic)
         if read is None and topic.startswith(RETRY_PREFIX):
             read = self._recent(group, normal_topic(topic, group))
-            read = read._replace(expression="*") if read is not None and read.popped else None
+            read = ("*", *read[1:]) if read is not None and read[3] else None
         if read is None:
             return None
+        expression, expression_type, time_ms, _ = read
         try:
-            found = build_subscription(topic, read.expression, read.expression_type)
+            found = build_subscription(topic, expression, expression_type)
         except SubscriptionError:
             return None
-        found.sub_version = read.time_ms
+        found.sub_version = time_ms
         return found
 
     def __len__(self) -> int:
@@ -93,8 +89,8 @@ class ReadSubscriptions:
     ) -> None:
         self._forget(key)
         now_ms = self._clock.now_ms()
-        read = self._table[key] = _Read(expression, expression_type, now_ms, popped)
-        self._chars += read.chars
+        self._table[key] = (expression, expression_type, now_ms, popped)
+        self._chars += len(expression) + len(expression_type or "")
         while len(self._table) > 1:
             oldest, read = next(iter(self._table.items()))
             if self._chars <= EXPRESSIONS_MAX_CHARS and not self._is_over(read):
@@ -104,10 +100,10 @@ class ReadSubscriptions:
     def _forget(self, key: tuple[str, str]) -> None:
         read = self._table.pop(key, None)
         if read is not None:
-            self._chars -= read.chars
+            self._chars -= _chars_of(read)
 
     def _is_over(self, read: _Read) -> bool:
-        return self._clock.now_ms() - read.time_ms > self._config.subscription_expired_timeout
+        return self._clock.now_ms() - read[2] > self._config.subscription_expired_timeout
 
     def _recent(self, group: str, topic: str) -> _Read | None:
         read = self._table.get((group, topic))

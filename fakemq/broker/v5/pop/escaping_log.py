@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from fakemq.broker.v5.pop.revive_log import STORED, Begun, ReviveLog
 from fakemq.later import Later, drive
+from fakemq.protocol.properties import MadeProperties
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -47,6 +48,8 @@ class EscapingReviveLog(ReviveLog):
         """The end of the last try to send what was refused."""
 
     def _begin(self, message: InnerMessage) -> PutMessageResult | Begun:
+        # What goes to another broker is encoded again, with one property more.
+        message.properties = MadeProperties(message.properties)
         put = self._escape(message)
         return Begun(put) if isinstance(put, Later) else put
 

@@ -5,10 +5,11 @@ Source: broker/processor/PopMessageProcessor.java#processRequest (5.5.0)
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias, cast
 
 from fakemq.broker.sending.checks import consuming_group
 from fakemq.broker.v5.attributes import PRIORITY_FACTOR
+from fakemq.broker.v5.pop.answer import PopAnswer
 from fakemq.broker.v5.pop.checks import (
     check_queues,
     check_readable,
@@ -107,20 +108,17 @@ def _pop(
         code = ResponseCode5.POLLING_FULL if full else ResponseCode5.POLLING_TIMEOUT
     else:
         _wake_next(service, header, taking)
-    return Reply(
-        PopMessageResponseHeader(
-            pop_time=taking.pop_time_ms,
-            invisible_time=header.invisible_time,
-            revive_qid=taking.revive_queue_id,
-            rest_num=taking.rest_num,
-            start_offset_info=";".join(taking.start_offsets),
-            msg_offset_info=";".join(taking.msg_offsets),
-            order_count_info=";".join(taking.order_counts) if header.order else None,
-        ),
-        body=taking.buffers,
-        code=code,
-        remark="FOUND" if taking.buffers else "NO_MESSAGE_IN_QUEUE",
+    answer = PopAnswer(
+        taking.pop_time_ms,
+        header.invisible_time,
+        taking.revive_queue_id,
+        taking.rest_num,
+        ";".join(taking.start_offsets),
+        ";".join(taking.msg_offsets),
+        ";".join(taking.order_counts) if header.order else None,
     )
+    remark = "FOUND" if taking.buffers else "NO_MESSAGE_IN_QUEUE"
+    return Reply(cast("PopMessageResponseHeader", answer), taking.buffers, code, remark)
 
 
 def _check_in_time(broker: Broker5, header: PopMessageRequestHeader) -> None:

@@ -11,7 +11,13 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from fakemq.protocol.bodies.pop import AckMsg
-from fakemq.protocol.pop import ACK_TAG, CK_TAG
+from fakemq.protocol.pop import ACK_TAG, CK_TAG, TIMER_DELIVER_MS
+from fakemq.protocol.properties import (
+    NAME_VALUE_SEPARATOR,
+    PROPERTY_SEPARATOR,
+    TAGS,
+    UNIQ_CLIENT_MESSAGE_ID_KEYIDX,
+)
 
 if TYPE_CHECKING:
     from fakemq.protocol.bodies.pop import PopCheckPoint
@@ -81,6 +87,15 @@ def ack_key(ack: AckMsg) -> str:
 
 def _text(value: str | None) -> str:
     return "null" if value is None else value  # as Java's concatenation
+
+
+def properties_text(tag: str, deliver_at_ms: str, unique_key: str) -> str:
+    """Return the properties of a record, in the order of the map in which Java puts them."""
+    return (
+        f"{TIMER_DELIVER_MS}{NAME_VALUE_SEPARATOR}{deliver_at_ms}{PROPERTY_SEPARATOR}"
+        f"{UNIQ_CLIENT_MESSAGE_ID_KEYIDX}{NAME_VALUE_SEPARATOR}{unique_key}{PROPERTY_SEPARATOR}"
+        f"{TAGS}{NAME_VALUE_SEPARATOR}{tag}{PROPERTY_SEPARATOR}"
+    )
 
 
 def merge_key(ck: PopCheckPoint) -> MergeKey:

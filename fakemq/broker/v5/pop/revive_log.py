@@ -13,16 +13,17 @@ from collections import deque
 from typing import TYPE_CHECKING, Final
 
 from fakemq.broker import addresses
-from fakemq.broker.v5.pop.records import ack_json, ack_key, checkpoint_json, checkpoint_key
+from fakemq.broker.v5.pop.records import (
+    ack_json,
+    ack_key,
+    checkpoint_json,
+    checkpoint_key,
+    properties_text,
+)
 from fakemq.config.v5.model import config5
 from fakemq.protocol.bodies.pop import BatchAckMsg
 from fakemq.protocol.pop import ACK_TAG, BATCH_ACK_TAG, CK_TAG, TIMER_DELIVER_MS, revive_topic
-from fakemq.protocol.properties import (
-    TAGS,
-    UNIQ_CLIENT_MESSAGE_ID_KEYIDX,
-    MadeProperties,
-)
-from fakemq.protocol.v5.properties import encode_properties
+from fakemq.protocol.properties import TAGS, UNIQ_CLIENT_MESSAGE_ID_KEYIDX
 from fakemq.store.inner_message import InnerMessage, inner_message
 from fakemq.store.puts import put_ended
 from fakemq.store.results import PutMessageStatus
@@ -191,19 +192,17 @@ class ReviveLog:
         if not 0 <= queue_id < max(self.queues, self._settings.revive_queue_num):
             return put_ended(PutMessageStatus.PUT_OK)
         host = addresses.store_host(self._node.config)
-        properties = MadeProperties(
-            {
-                TAGS: tag,
-                TIMER_DELIVER_MS: str(deliver_at_ms),
-                UNIQ_CLIENT_MESSAGE_ID_KEYIDX: unique_key,
-            }
-        )
+        deliver_at = str(deliver_at_ms)
         message = inner_message(
             self.topic,
             queue_id,
             body,
-            properties=properties,
-            properties_string=encode_properties(properties),
+            properties={
+                TAGS: tag,
+                TIMER_DELIVER_MS: deliver_at,
+                UNIQ_CLIENT_MESSAGE_ID_KEYIDX: unique_key,
+            },
+            properties_string=properties_text(tag, deliver_at, unique_key),
             born_timestamp_ms=self._node.clock.now_ms(),
             born_host=host,
             store_host=host,

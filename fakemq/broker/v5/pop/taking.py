@@ -21,7 +21,8 @@ from fakemq.protocol.pop import (
     start_offset_info,
 )
 from fakemq.protocol.v5.properties import encode_properties
-from fakemq.store.results import GetMessageStatus, found_records, queue_offsets
+from fakemq.store.reading import offsets_found
+from fakemq.store.results import GetMessageStatus, found_records
 
 if TYPE_CHECKING:
     from fakemq.broker.v5.pop.filters import FilterMaker
@@ -161,7 +162,7 @@ class Taking:
 
     def _took(self, topic: str, queue_id: int, offset: int, result: GetMessageResult) -> None:
         service, header = self._service, self._header
-        group, offsets = self._group, queue_offsets(result)
+        group, offsets = self._group, tuple(offsets_found(result, offset))
         if self._in_order:
             self.order_counts += service.in_order(
                 header, topic, queue_id, self.pop_time_ms, offsets

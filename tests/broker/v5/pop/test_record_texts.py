@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fakemq.broker.v5.pop.answer import PopAnswer
 from fakemq.broker.v5.pop.records import (
     ack_json,
     checkpoint_json,
@@ -12,8 +15,12 @@ from fakemq.broker.v5.pop.records import (
     is_done,
     merge_key,
     merge_key_of_ack,
+    properties_text,
 )
 from fakemq.protocol.bodies.pop import AckMsg, BatchAckMsg, PopCheckPoint
+from fakemq.protocol.headers.pop import PopMessageResponseHeader
+from fakemq.protocol.properties import MadeProperties
+from fakemq.protocol.v5.properties import encode_properties
 
 CHECKPOINT = PopCheckPoint(
     num=2,
@@ -65,6 +72,14 @@ def test_usual_acknowledgement_is_written_as_any_other(ack: AckMsg) -> None:
     assert ack_json(ack) == ack.encode()
 
 
+@given(tag=st.text(), deliver_at_ms=_longs, key=st.text())
+def test_properties_of_a_record_are_written_as_others_that_java_makes(
+    tag: str, deliver_at_ms: int, key: str
+) -> None:
+    made = MadeProperties({"TAGS": tag, "TIMER_DELIVER_MS": str(deliver_at_ms), "UNIQ_KEY": key})
+    assert properties_text(tag, str(deliver_at_ms), key) == encode_properties(made)
+
+
 def test_acknowledgement_has_the_key_of_its_checkpoint() -> None:
     for kind in (AckMsg, BatchAckMsg):
         ack = kind(start_offset=5, group="G", topic="T", queue_id=3, pop_time=1_700_000_000_000)
@@ -89,3 +104,23 @@ def test_checkpoint_is_done_without_unacknowledged_messages(num: int, acknowledg
     for bits in (acknowledged, (1 << max(0, num)) - 1):
         ck = PopCheckPoint(num=num, bit_map=bits)
         assert is_done(ck) == (not ck.unacknowledged())
+
+
+@given(
+    st.fixed_dictionaries(
+        {
+            "pop_time": _longs,
+            "invisible_time": _longs,
+            "revive_qid": st.integers(0, 7),
+            "rest_num": _longs,
+            "start_offset_info": st.text(),
+            "msg_offset_info": st.text(),
+            "order_count_info": st.none() | st.text(),
+        }
+    )
+)
+def test_answer_to_a_pop_is_written_as_its_header(fields: dict[str, Any]) -> None:
+    answer, header = PopAnswer(**fields), PopMessageResponseHeader(**fields)
+    assert list(answer.encode().items()) == list(header.encode().items())
+    assert {name: getattr(header, name) for name in fields} == fields
+    assert {name: getattr(answer, name) for name in fields} == fields
