@@ -17,6 +17,7 @@ from fakemq.broker.v5.offsets import ForbiddenTopics, OffsetResets, PullOffsets
 from fakemq.broker.v5.pop.service import PopService
 from fakemq.broker.v5.read_subscriptions import ReadSubscriptions
 from fakemq.broker.v5.slave_tables import SlaveTables, TableVersions
+from fakemq.broker.v5.table_pages import LastPage
 from fakemq.broker.v5.timers.service import TimerMessageService
 from fakemq.broker.v5.topic_routes import TopicRouteInfoManager
 from fakemq.broker.v5.transactions import TransactionalMessageService5
@@ -100,6 +101,7 @@ class Broker5(Broker):
         self.pull_offsets = PullOffsets()
         self.read_subscriptions = ReadSubscriptions(self.clock, config)
         self.forbidden = ForbiddenTopics()
+        self.topic_page, self.group_page = LastPage(), LastPage()
         self.fingerprints: dict[str, int] = {}
         """The fingerprint of each group's last heartbeat; 0 for one of the first form."""
         self.replicas: ReplicasManager | None = None

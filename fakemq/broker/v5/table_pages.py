@@ -6,7 +6,7 @@ broker/subscription/SubscriptionGroupManager.java#subGroupTable (5.5.0)
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, TypeVar
 
 from fakemq.dispatch.answers import Refused
@@ -15,10 +15,38 @@ from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.v5.bodies.version import DataVersion5
 
 if TYPE_CHECKING:
+    from fakemq.clock.slices import Steps
     from fakemq.config.v5.model import BrokerConfig5
+    from fakemq.protocol.bodies.body import Body
     from fakemq.protocol.bodies.topic import DataVersion
 
 T = TypeVar("T")
+
+KEPT_BYTES = 1 << 20
+"""The most bytes of a kept page; 2,000 topics, as many as a slave asks for, have 400 KB."""
+
+
+class LastPage:
+    """The page that was asked for last, and its bytes.
+
+    Slaves ask for all tables again and again, and to encode them takes longer than all else that
+    they ask for.
+    """
+
+    def __init__(self) -> None:
+        self._kept: tuple[Body, list[str]] | None = None
+        """The page, and the names of its rows in their order, for which equal pages may differ."""
+        self._encoded = b""
+
+    def encoded(self, page: Body, names: Iterable[str]) -> Steps[bytes]:
+        """Return the JSON of a page with rows of these names; of the last one once more."""
+        wanted = page, [*names]
+        if wanted == self._kept:
+            return self._encoded
+        encoded = yield from page.encode_in_steps()
+        if len(encoded) <= KEPT_BYTES:
+            self._kept, self._encoded = wanted, encoded
+        return encoded
 
 
 def page_of(

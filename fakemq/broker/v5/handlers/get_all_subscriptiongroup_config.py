@@ -40,4 +40,4 @@ def get_all_subscriptiongroup_config(
         data_version=version,
     )
     total = GetAllSubscriptionGroupResponseHeader(total_group_num=count)
-    return Reply(total, body=(yield from body.encode_in_steps()))
+    return Reply(total, body=(yield from broker.group_page.encoded(body, page)))

@@ -39,4 +39,4 @@ def get_all_topic_config(
         mapping_data_version=broker.versions.mappings,
     )
     total = GetAllTopicConfigResponseHeader5(total_topic_num=count)
-    return Reply(total, body=(yield from body.encode_in_steps()))
+    return Reply(total, body=(yield from broker.topic_page.encoded(body, page)))
