@@ -27,20 +27,23 @@ class TimerMetrics:
     def clear(self) -> None:
         """Forget everything, as before the first start."""
         self._counts: dict[str, tuple[int, int]] = {}
+        self.are_kept = False
+        """Whether their file has them as they are, which the caller sets."""
         self._changes = 0
         self._state_version = 0
         self._changed_ms = 0
 
     def begin(self, now_ms: int) -> None:
         """Give a table that was never changed the time of its broker's start."""
-        self._changed_ms = self._changed_ms or now_ms
+        if not self._changed_ms:
+            self._changed_ms, self.are_kept = now_ms, False
 
     def add(self, topic: str, change: int, now_ms: int) -> None:
         """Count a message more, or with -1 one less."""
         count, _ = self._counts.get(topic, (0, 0))
         self._counts[topic] = (count + change, now_ms)
         self._changes += 1
-        self._changed_ms = now_ms
+        self._changed_ms, self.are_kept = now_ms, False
 
     def revise(self, counts: Mapping[str, int], now_ms: int) -> bool:
         """Take over the right counts; return whether any differs.
@@ -68,6 +71,7 @@ class TimerMetrics:
     def forget(self, topic: str) -> None:
         """Remove the count of a deleted topic. Source: TimerMetrics.java#removeTimingCount"""
         self._counts.pop(topic, None)
+        self.are_kept = False
 
     def persisted(self) -> TimerMetricsSerializeWrapper:
         """Return the counts as Java writes them."""
@@ -85,7 +89,7 @@ class TimerMetrics:
 
     def load(self, saved: TimerMetricsSerializeWrapper) -> None:
         """Take over what a file, or a master, says."""
-        version = saved.data_version
+        version, self.are_kept = saved.data_version, False
         self._changes, self._state_version = version.counter, version.state_version
         self._changed_ms = version.timestamp
         self._counts = {

@@ -171,7 +171,7 @@ class TimerMessageService:
                 if one.topic is not None and one.phy_offset in found.waiting:
                     counts[one.topic] += -1 if one.deletes else 1
             if self.metrics.revise(counts, node.clock.now_ms()):
-                self._keep()
+                self._keep_metrics()
 
     def stop(self, *, persist: bool) -> None:
         """Stop the delivery.
@@ -222,7 +222,7 @@ class TimerMessageService:
         if not self.running or metrics.data_version == self.metrics.persisted().data_version:
             return False
         self.metrics.load(metrics)
-        self._keep()
+        self._keep_metrics()
         return True
 
     def take_checkpoint(self, data: bytes) -> None:
@@ -680,7 +680,13 @@ class TimerMessageService:
         if self._store.disk is not None:
             self._store.disk.flush.log()
         self.timers.save(self._node.clock.now_ms(), queue_offset)
-        self._keep()
+        self._keep_metrics()
+
+    def _keep_metrics(self) -> None:
+        """Write the counts: into a directory with each flush, as Java, else after a change."""
+        if self._store.files.durable or not self.metrics.are_kept:
+            self._keep()
+            self.metrics.are_kept = True
 
     def settle(self) -> None:
         """Save the progress now, if that waits for a flush."""

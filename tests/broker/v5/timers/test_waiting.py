@@ -152,3 +152,19 @@ def test_messages_that_wait_are_those_of_the_first_step() -> None:
         mq.seed("orders", ["a", "b", "c"], properties={"TIMER_DELAY_SEC": "60"})
         assert sorted(mq.inspect(look)) == [b"a", b"b", b"c"]
         assert mq.delayed() == []
+
+
+def test_counts_in_memory_are_written_after_a_change_alone(lab: TimerLab) -> None:
+    timers, written = lab.node.timers, list[int]()
+    timers._keep = lambda: written.append(timers.metrics.total)
+    lab.send("one", TIMER_DELIVER_MS=SECOND_MS + 5_000)
+    timers.save()
+    assert written[-1] == 1
+    before = len(written)
+    timers.save()
+    assert len(written) == before
+    lab.send("two", TIMER_DELIVER_MS=SECOND_MS + 5_000)
+    timers.save()
+    assert written[-1] == 2
+    pass_until(lab, SECOND_MS + 6_000)
+    assert written[-1] == 0
