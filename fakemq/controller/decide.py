@@ -10,6 +10,7 @@ Source: controller/impl/manager/ReplicasInfoManager.java (5.5.0)
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 import msgspec
@@ -388,6 +389,7 @@ def _split(text: str) -> list[str]:
     return parts
 
 
+@lru_cache(16)  # each replica asks for the same one every 5 s
 def _set_body(members: frozenset[int], epoch: int) -> bytes:
     body = SyncStateSet(sync_state_set=java_hash_map_order(members), sync_state_set_epoch=epoch)
     return body.encode()

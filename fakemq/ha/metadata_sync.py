@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from fakemq.ha.node import ReplicatedBroker
 
 TIMEOUT_MS = 3_000
+ENTRY_BYTES = 20
+"""The size of a table's entry, at least: each is taken over in a step."""
 
 Taking: TypeAlias = "Callable[[], Steps[None]]"
 """Takes a table over."""
@@ -47,6 +49,8 @@ class Fetch:
         self.code = code
         self.fast = fast
         self.timeout_ms = TIMEOUT_MS
+        self.size_bytes = 0
+        """The size of what was answered."""
         self._take = take
 
     @property
@@ -63,6 +67,7 @@ class Fetch:
         Raise ProtocolError for an answer that is none.
         """
         body = response.body
+        self.size_bytes = len(body)
         return lambda: self._take(body)
 
 
@@ -205,7 +210,8 @@ class SlaveSynchronize:
         return True
 
     def _take(self, fetch: Fetch, taking: Taking) -> None:
-        self._broker.clock.carry_out(self._in_steps(fetch, taking()), peer=self)
+        count = fetch.size_bytes // ENTRY_BYTES
+        self._broker.clock.carry_out(self._in_steps(fetch, taking()), peer=self, count=count)
 
     def _in_steps(self, fetch: Fetch, steps: Steps[None]) -> Steps[None]:
         try:

@@ -75,7 +75,7 @@ class PagedFetch(Fetch, Generic[W]):
         self._take_all: Callable[[W], Steps[None]] = take
         self._first: W | None = None
         """The first page of the present version, with the entries of all others so far."""
-        self._pages = self._size_bytes = 0
+        self._pages = 0
 
     def request(self) -> RemotingCommand:
         first = self._first
@@ -90,6 +90,7 @@ class PagedFetch(Fetch, Generic[W]):
         page = self._wrapper.decode(response.body)
         total = response.ext_fields.get(f"total{self._what}Num")
         first = self._first
+        self.size_bytes += len(response.body)
         if total is None:  # a broker that knows no pages
             return lambda: self._take_all(page)
         if first is not None and first.data_version != page.data_version:
@@ -98,8 +99,7 @@ class PagedFetch(Fetch, Generic[W]):
         elif not self._entries(page) and parse_int(total) > 1:
             raise BodyError(f"an empty page of {total} entries")
         self._pages += 1
-        self._size_bytes += len(response.body)
-        if self._pages > MAX_PAGES or self._size_bytes > PAGES_MAX_BYTES:
+        if self._pages > MAX_PAGES or self.size_bytes > PAGES_MAX_BYTES:
             raise BodyError(f"over {MAX_PAGES} pages or {PAGES_MAX_BYTES} bytes")
         if first is None:
             first = self._first = page

@@ -6,7 +6,7 @@ Source: broker/controller/ReplicasManager.java, broker/out/BrokerOuterAPI.java (
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import msgspec
 
@@ -85,6 +85,10 @@ class KnownControllers:
         self.reachable: dict[str, None] = {}  # a set that keeps its order
         self.leader = ""
         """The address of the leader, as a controller said last; "" before the first."""
+        self._said: dict[str, Any] = {}
+        """What the last heartbeat said."""
+        self._beat: dict[str, str] = {}
+        """The same as fields of a command."""
         self._life = 0
         """Counts the starts: what was asked before the last one is over."""
 
@@ -107,7 +111,7 @@ class KnownControllers:
     @property
     def outside(self) -> bool:
         """Whether one of them is outside the cluster, so that real time counts for it."""
-        return any(not self._outbound().is_inside(addr) for addr in self.addrs)
+        return not all(map(self._outbound().is_inside, self.addrs))
 
     # -- which there are -------------------------------------------------------------------------
 
@@ -257,19 +261,21 @@ class KnownControllers:
     def beat(self, standing: BrokerStanding) -> None:
         """Send a heartbeat to each controller that can be reached (904)."""
         config = self._node.config
-        fields = BrokerHeartbeatRequestHeader(
-            cluster_name=config.broker_cluster_name,
-            broker_addr=client_addr(config),
-            broker_name=config.broker_name,
-            broker_id=standing.own_id,
-            epoch=standing.last_epoch,
-            max_offset=standing.max_offset,
-            confirm_offset=standing.confirm_offset,
-            heartbeat_timeout_mills=config.controller_heart_beat_timeout_mills,
-            election_priority=config.broker_election_priority,
-        ).encode()
+        said: dict[str, Any] = {
+            "cluster_name": config.broker_cluster_name,
+            "broker_addr": client_addr(config),
+            "broker_name": config.broker_name,
+            "broker_id": standing.own_id,
+            "epoch": standing.last_epoch,
+            "max_offset": standing.max_offset,
+            "confirm_offset": standing.confirm_offset,
+            "heartbeat_timeout_mills": config.controller_heart_beat_timeout_mills,
+            "election_priority": config.broker_election_priority,
+        }
+        if said != self._said:  # mostly it is the same every second
+            self._said, self._beat = said, BrokerHeartbeatRequestHeader(**said).encode()
         for addr in self.reachable:
-            command = RemotingCommand(RequestCode5.BROKER_HEARTBEAT, ext_fields=dict(fields))
+            command = RemotingCommand(RequestCode5.BROKER_HEARTBEAT, ext_fields=dict(self._beat))
             self._outbound().invoke_oneway(addr, command)
 
     # -- inside -------------------------------------------------------------------------------
