@@ -611,6 +611,7 @@ class Clock:
         skipped_ms = max(0, next_ms - at_ms) // CYCLE_MS * CYCLE_MS
         if skipped_ms > 0:
             self.on_skip(skipped_ms)
+            axis.at_ms = at_ms + skipped_ms
             axis.timeline.skip_routine(at_ms, skipped_ms)
         return skipped_ms
 

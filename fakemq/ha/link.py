@@ -132,7 +132,10 @@ class HAEnd:
         kind: str,
         routine: Routine | None = None,
     ) -> None:
-        """Set the timer of a kind, in place of the one that was set before."""
+        """Set the timer of a kind, in place of the one that was set before.
+
+        Routine is that of heartbeats, which are `_beat_ms` apart.
+        """
 
         def fire() -> None:
             self._timers.pop(kind, None)
@@ -141,18 +144,28 @@ class HAEnd:
         clock = self._node.clock
         clock.cancel(self._timers.get(kind))
         self._timers[kind] = clock.call_later(
-            due_ms - self._now_ms(), fire, kind=kind, outside=self.outside, routine=routine
+            due_ms - self._now_ms(),
+            fire,
+            kind=kind,
+            outside=self.outside,
+            routine=routine,
+            grid_ms=self._beat_ms,
         )
 
     def _beat_if_due(self, beat: Callable[[], bytes]) -> None:
         """Write a heartbeat if nothing was written for an interval; check again after the next."""
-        interval_ms = self._node.config.ha_send_heartbeat_interval
-        if self._now_ms() - self._last_write_ms > interval_ms:
+        beat_ms = self._beat_ms
+        if self._now_ms() - self._last_write_ms >= beat_ms:
             self._write(beat())
-        due_ms = self._last_write_ms + interval_ms + 1
+        due_ms = self._last_write_ms + beat_ms
         self._at(
             due_ms, lambda: self._beat_if_due(beat), "ha_heartbeat", routine=self._move_last_write
         )
+
+    @property
+    def _beat_ms(self) -> int:
+        """After how long without a write an end beats."""
+        return self._node.config.ha_send_heartbeat_interval + 1
 
     def _move_last_write(self, ms: int) -> None:
         self._last_write_ms += ms
@@ -171,4 +184,6 @@ class HAEnd:
             self._at(due_ms, self._housekeep, "ha_housekeeping", routine=self._move_last_read)
 
     def _move_last_read(self, ms: int) -> None:
-        self._last_read_ms += ms
+        """Note the last heartbeat that the peer would have sent by now."""
+        beat_ms = self._beat_ms
+        self._last_read_ms += (self._now_ms() - self._last_read_ms) // beat_ms * beat_ms

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeAlias
 
-from fakemq.clock.timers import next_tick_ms, notes_nothing
+from fakemq.clock.timers import next_tick_ms
 from fakemq.events.core import Warned
 from fakemq.events.replication import MetadataSynchronized
 from fakemq.faults.points import REORDER_METADATA
@@ -154,8 +154,11 @@ class SlaveSynchronize:
             self._tick,
             kind="slave_sync",
             outside=outside,
-            routine=notes_nothing,
+            routine=self._skip,
         )
+
+    def _skip(self, ms: int) -> None:
+        """Take note that the ticks of so long were skipped."""
 
     def _tick(self) -> None:
         self._timer = None

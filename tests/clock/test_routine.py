@@ -14,9 +14,21 @@ import fakemq
 from fakemq.client import Client, Message
 from fakemq.clock.clock import Clock
 from fakemq.clock.timers import CYCLE_MS, SEEN_MS, Timer, is_regular
+from fakemq.config.checked import TopicSpec
 from fakemq.config.spec import cluster_spec
 from fakemq.core.cluster import ClusterCore
-from fakemq.events import BrokerGone, LinkClosed, RoutineSkipped, TransactionChecked
+from fakemq.events import (
+    BrokerGone,
+    InSyncSetTaken,
+    LinkClosed,
+    MasterElected,
+    MetadataSynchronized,
+    ReplicaInactive,
+    RoleChanged,
+    RoutineSkipped,
+    SyncStateSetChanged,
+    TransactionChecked,
+)
 from fakemq.faults.plan import ALWAYS, Scope
 from fakemq.faults.points import SILENCE
 from tests.support.time import skip_nothing
@@ -144,7 +156,8 @@ def core_of(reference: str, *, skip: bool, **options: Any) -> ClusterCore:
     )
     ports = [10911 + 100 * number for number in range(len(spec.broker_configs))]
     addrs = [f"127.0.0.1:{9876 + number}" for number in range(len(spec.namesrv_ports))]
-    core = ClusterCore(spec, addrs, ports)
+    controllers = [f"127.0.0.1:{9870 + number}" for number in range(len(spec.controllers))]
+    core = ClusterCore(spec, addrs, ports, controller_addrs=controllers)
     core.start()
     if not skip:
         core.clock.may_skip = lambda: False
@@ -160,7 +173,7 @@ def state_of(core: ClusterCore) -> object:
     timers = sorted(
         (one.kind, one.owner, clock.due_in_ms(one))
         for one in clock.timers()
-        if one.kind not in ("channel_idle", "broker_expiry")
+        if one.kind not in ("channel_idle", "broker_expiry", "ha_housekeeping")
     )
     tables = [one.tables.broker_live_table for one in core.name_servers]
     lives = [
@@ -203,6 +216,55 @@ def test_slave_stays_connected() -> None:
     assert core.journal.find(RoutineSkipped)
     assert not core.journal.find(LinkClosed)
     assert not core.journal.find(BrokerGone)
+
+
+CONTROLLED: Any = {"slaves": 2, "controllers": 1}
+WHAT_CHANGES = (
+    *(MetadataSynchronized, MasterElected, SyncStateSetChanged, ReplicaInactive, RoleChanged),
+    *(InSyncSetTaken, LinkClosed, BrokerGone),
+)
+
+
+def changes_in(core: ClusterCore, since_ms: int) -> list[tuple[int, object]]:
+    """Return what has changed after a moment, and when; epochs and sets are part of it."""
+    return [
+        (one.at_ms, one.event)
+        for one in core.journal
+        if one.at_ms > since_ms and isinstance(one.event, WHAT_CHANGES)
+    ]
+
+
+def test_group_under_a_controller_is_as_if_nothing_was_skipped() -> None:
+    one, other = (core_of("5.5.0", skip=skip, **CONTROLLED) for skip in (True, False))
+
+    def after(*moves: str) -> list[tuple[int, object]]:
+        """Move both; return what has changed, which is the same in both."""
+        began_ms = one.clock.now_ms()
+        for move in moves:
+            for core in (one, other):
+                core.clock.advance(move)
+            assert state_of(one) == state_of(other)
+        changes = changes_in(one, began_ms)
+        assert changes == changes_in(other, began_ms)
+        return changes
+
+    until_skipped = "8m"  # 3 minutes that are seen, and a cycle
+    after("17s", until_skipped)
+    for core in (one, other):
+        core.create_topic("refunds", TopicSpec(2))
+    assert len(after("13s")) == 2, "both slaves have copied the topic"
+    after(until_skipped)
+    for core in (one, other):
+        core.brokers["broker-a@3"].pause()
+    assert after("25s"), "the slave has left the set"
+    for core in (one, other):
+        core.brokers["broker-a@3"].resume()
+    assert after("1m", until_skipped), "the slave has come back"
+    for core in (one, other):
+        core.brokers["broker-a@1"].pause()
+    assert after("15s"), "another master is elected"
+    assert [event.ms for event in one.journal.find(RoutineSkipped)] == [CYCLE_MS] * 3
+    assert not other.journal.find(RoutineSkipped)
 
 
 # -- what is not skipped ----------------------------------------------------------------------
@@ -274,3 +336,15 @@ def test_paused_broker_keeps_routine_as_it_is() -> None:
     assert state_of(one) == state_of(other)
     one.clock.advance("1h")
     assert one.journal.find(RoutineSkipped)
+
+
+def test_set_that_waits_for_the_controller_keeps_routine_as_it_is() -> None:
+    core = core_of("5.5.0", skip=True, **CONTROLLED)
+    controller = core.controllers_called(0)[0]
+    controller.stop()
+    core.brokers["broker-a@3"].kill()
+    core.clock.advance("9m")
+    assert not core.journal.find(RoutineSkipped)
+    core.start_controller(controller)
+    core.clock.advance("9m")
+    assert core.journal.find(RoutineSkipped)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from fakemq.clock.node_clock import NodeClock
-    from fakemq.clock.timers import Timer
+    from fakemq.clock.timers import Routine, Timer
 
 
 class Timetable:
@@ -32,10 +32,17 @@ class Timetable:
         first_ms: int,
         period_ms: Callable[[], int],
         act: Callable[[], Later[Any] | None],
+        *,
+        routine: Callable[[], Routine | None] = lambda: notes_nothing,
+        is_noticed: bool = True,
     ) -> None:
         """Call ``act`` after ``first_ms``, then each ``period_ms``; once for each ``kind``.
 
         Work that waits returns what is done at its end: until then no tick begins it again.
+
+        ``routine`` returns how to skip the next tick, see `fakemq.clock.timers`; None if that may
+        not be. Of work of another period than routine has, none is skipped, unless no peer notices
+        it: then ``is_noticed`` is False.
         """
         under_way: Later[Any] | None = None
 
@@ -46,12 +53,14 @@ class Timetable:
                 under_way = act()
 
         def wait(delay_ms: int) -> None:
+            is_in_cycle = is_regular(period_ms())
             self._timers[kind] = self._clock.call_later(
                 delay_ms,
                 tick,
                 kind=kind,
                 outside=self._outside(),
-                routine=notes_nothing if is_regular(period_ms()) else None,
+                routine=routine() if is_in_cycle or not is_noticed else None,
+                grid_ms=0 if is_in_cycle else period_ms(),
             )
 
         self.cancel(kind)

@@ -25,6 +25,7 @@ from fakemq.ha.v5.service import HAService5
 from fakemq.protocol.java import LONG_MAX
 
 if TYPE_CHECKING:
+    from fakemq.clock.timers import Routine
     from fakemq.ha.client import HAClient
     from fakemq.ha.master_link import MasterEnd
     from fakemq.ha.metadata_sync import SlaveSynchronize
@@ -232,6 +233,10 @@ class AutoSwitchHAService(HAService5):
             members |= {self.own_id}
         if members != sync_set.accepted:
             self._ask_for(members)
+
+    def check_routine(self) -> Routine | None:
+        """Return how to skip the next check of the set; None while there is more to ask for."""
+        return self.sync_set.skip if self.sync_set.is_settled else None
 
     def _ask_for(self, members: Members) -> None:
         event = InSyncSetProposed(node=self._broker.name, members=tuple(sorted(members)))

@@ -42,6 +42,11 @@ class InSyncSet:
         """Slaves by id; those that have left the sets stay as long as they are connected."""
 
     @property
+    def is_settled(self) -> bool:
+        """Whether the controller has accepted what this master has, and nothing else is asked."""
+        return self.proposed is None and self.local == self.accepted
+
+    @property
     def union(self) -> Members:
         """The members that count now."""
         return self.local if self.proposed is None else self.local | self.proposed
@@ -64,6 +69,12 @@ class InSyncSet:
         """Let the members of another set count, too, beside those that are proposed already."""
         self.proposed = members | (self.proposed or frozenset())
         self._newest = members
+
+    def skip(self, ms: int) -> None:
+        """Take note that slaves inside the cluster had all for so long, which was skipped."""
+        for member, last in self.caught_up.items():
+            if not last.outside:
+                self.caught_up[member] = last._replace(elapsed_ms=last.elapsed_ms + ms)
 
     def forget_all_but(self, connected: Members) -> None:
         """Forget when slaves had all that are neither connected nor in a set."""

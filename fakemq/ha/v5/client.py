@@ -30,7 +30,7 @@ class SlaveEnd5(SlaveEnd):
         self._last_write_ms = last_write_ms
         self.silent = False
         """Whether it was closed because the master was silent."""
-        due_ms = last_write_ms + node.config.ha_send_heartbeat_interval + 1
+        due_ms = last_write_ms + self._beat_ms
         self._at(
             max(due_ms, self._now_ms()),
             lambda: self._beat_if_due(self.connection.report),

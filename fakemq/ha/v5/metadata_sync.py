@@ -123,12 +123,15 @@ class SlaveSynchronize5(SlaveSynchronize):
     def __init__(self, broker: ReplicatedBroker, tables: Tables5) -> None:
         super().__init__(broker)
         self._tables5 = tables
-        self._rounds = 0
-        """How many ticks have fetched all tables, or would have: some may have been skipped."""
+        self._ran_ms = 0
+        """How long it ran at its last tick."""
 
     def start(self) -> None:
         super().start()
-        self._rounds = 0
+        self._ran_ms = 0
+
+    def _skip(self, ms: int) -> None:
+        self._ran_ms += ms
 
     def _tables(self) -> list[Fetch]:
         tables: list[Fetch] = [
@@ -165,12 +168,13 @@ class SlaveSynchronize5(SlaveSynchronize):
     def _due_tables(self) -> list[Fetch]:
         addr = self._master_addr
         outside = addr is not None and not self._broker.outbound.is_inside(addr)
-        ran_ms = self._broker.clock.elapsed_ms(outside=outside) - self._started_ms[outside]
-        rounds = (ran_ms - self.all_first_ms) // self.all_period_ms + 1
-        if rounds <= self._rounds:
-            return self._progress()
-        self._rounds = rounds
-        return self._tables()
+        before = self._rounds()
+        self._ran_ms = self._broker.clock.elapsed_ms(outside=outside) - self._started_ms[outside]
+        return self._tables() if self._rounds() > before else self._progress()
+
+    def _rounds(self) -> int:
+        """Return how many ticks up to the last one fetched all tables; 0 or less before them."""
+        return (self._ran_ms - self.all_first_ms) // self.all_period_ms + 1
 
     # -- what is taken ------------------------------------------------------------------------
 

@@ -124,7 +124,10 @@ class ReplicasManager:
         self._broker.switching.on_set_should_change = self._report_set
         self._enter(ReplicaState.INITIAL)
         every = self._timetable.every
-        every(ADDRESSES, ADDRESSES_MS, lambda: ADDRESSES_MS, self.controllers.follow_config)
+        every(
+            *(ADDRESSES, ADDRESSES_MS, lambda: ADDRESSES_MS, self.controllers.follow_config),
+            is_noticed=False,
+        )
         every(SCAN, SCAN_MS, lambda: SCAN_MS, self.controllers.scan)
         every(HEARTBEAT, FIRST_BEAT_MS, lambda: self._config.broker_heartbeat_interval, self._beat)
         self._carry_out(self._begin())
@@ -323,6 +326,7 @@ class ReplicasManager:
                 *(SET_CHECK, FIRST_TICK_MS),
                 lambda: self._config.check_sync_state_set_period,
                 replication.check_set,
+                routine=replication.check_routine,
             )
         replication.check_set()
 

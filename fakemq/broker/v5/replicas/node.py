@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from fakemq.broker.registration import Registration
     from fakemq.broker.role import Role
     from fakemq.broker.tables.topics import TopicConfigManager
+    from fakemq.clock.timers import Routine
     from fakemq.dispatch.node import NodeState
     from fakemq.net.outbound import Outbound
     from fakemq.store.store import MessageStore
@@ -42,6 +43,7 @@ class Replication(Protocol):
     def change_to_slave(self, epoch: int, master_id: int, own_id: int) -> bool: ...
     def take_set(self, members: frozenset[int], set_epoch: int) -> None: ...
     def check_set(self) -> None: ...
+    def check_routine(self) -> Routine | None: ...
 
 
 class ManagedBroker(Protocol):
