@@ -35,6 +35,7 @@ GROUPS: Mapping[str, float] = {
     "instructions": 0.7,
     "start": 0.3,
     "clock": 0.1,
+    "failover": 0.9,
     "inside": 0.5,
     "stall": 0.7,
     "requests": 0.2,
