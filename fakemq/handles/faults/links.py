@@ -72,8 +72,9 @@ class LinkFaults(FaultPlacing):
         Bytes that were sent arrive when the fault is removed, if the connection is still open. New
         connections: 1. one that a node opens gets no answer and fails after 3 s; 2. one that an
         outside peer opens to a node succeeds, because the peer's kernel accepts it, but carries
-        nothing. Two controllers count as one connection: they elect as real ones do that
-        do not reach each other.
+        nothing. Two controllers count as one connection, which no ``link`` is: they elect
+        as real ones do that do not reach each other. ConfigError if they would be separated
+        ``one_way``.
         """
         from fakemq.faults.points import PARTITION
 
@@ -222,7 +223,7 @@ class LinkFaults(FaultPlacing):
 def _scope(
     core: ClusterCore, point: Point[Any], ends: tuple[End, End], limits: LinkLimits
 ) -> LinkScope:
-    from fakemq.net.faults.links import node_names
+    from fakemq.net.faults.links import node_names, parted_controllers
     from fakemq.net.faults.scopes import OTHERS, LinkScope
 
     source, target = (_names(core, end) for end in ends)
@@ -232,18 +233,30 @@ def _scope(
     nodes = node_names(core)
     found = [name for name in (*source, *target) if name in nodes]
     if set(source) == set(target) or not found:
-        raise ConfigError(
-            f"{_said(ends[0])} – {_said(ends[1])}: expected two ends, one of them a node"
-        )
+        what = "two different ends" if set(source) == set(target) else "a node at one of the ends"
+        raise ConfigError(f"{_said(ends[0])} – {_said(ends[1])}: expected {what}{_hint(ends)}")
     if OTHERS not in {*source, *target} and limits.get("must_fire", True):
         _require_link(core, point, source, target, link)
-    return LinkScope(
+    scope = LinkScope(
         node=found[0],
         source=frozenset(source),
         target=frozenset(target),
         one_way=checked.flag("one_way", limits.get("one_way", False)),
         language=link,
     )
+    if scope.one_way and point.name == "partition" and parted_controllers(core, scope):
+        raise ConfigError(
+            f"{_said(ends[0])} → {_said(ends[1])}: controllers are separated both ways: leave out"
+            " one_way"
+        )
+    return scope
+
+
+def _hint(ends: tuple[End, End]) -> str:
+    """Return which names to use instead of "others", if an end is that."""
+    if "others" not in ends:
+        return ""
+    return '; instead of "others" name them, such as ["brokers", "namesrvs"]'
 
 
 def _said(end: End) -> str:

@@ -13,7 +13,15 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from fakemq.faults.plan import ALWAYS, When
 from fakemq.faults.points import LINK_POINTS, PARTITION
-from fakemq.net.faults.scopes import CLIENTS, LinkScope, Names, Passing, inside, outside
+from fakemq.net.faults.scopes import (
+    AMONG_CONTROLLERS,
+    CLIENTS,
+    LinkScope,
+    Names,
+    Passing,
+    inside,
+    outside,
+)
 from fakemq.net.faults.wires import FaultyWire
 from fakemq.net.outbound import CONNECT_TIMEOUT_MS
 from fakemq.net.session import Session
@@ -23,7 +31,7 @@ if TYPE_CHECKING:
 
     from fakemq.clock.clock import Clock
     from fakemq.clock.timers import Timer
-    from fakemq.faults.plan import ActiveFault, FaultPlan, Point
+    from fakemq.faults.plan import ActiveFault, FaultPlan, Point, Scope
     from fakemq.journal.journal import Cause
     from fakemq.net.faults.lane import Act, OpenLink
     from fakemq.net.memory import MemoryNetwork
@@ -149,14 +157,11 @@ class LinkPlan:
         return placed
 
     def _part_controllers(self, placed: ActiveFault[Any]) -> None:
-        """Let a partition separate controllers, which have no connections: two count as one."""
-        for one, other in combinations(self._core.controllers_called(None), 2):
-            ends = inside(one.name, one.addr), inside(other.name, other.addr)
-            passing = Passing(source=ends[0], target=ends[1], language="remoting")
-            covered = placed.scope.covers(passing) or placed.scope.covers(passing.back())
-            if covered and placed.pending and self.plan.call(placed):
-                with self.plan.journal.because(placed.hit(one.name, f"link to {other.name}")):
-                    self._core.part_controllers(one.name, other.name, placed)
+        """Let a partition separate controllers."""
+        for one, other in parted_controllers(self._core, placed.scope):
+            if placed.pending and self.plan.call(placed):
+                with self.plan.journal.because(placed.hit(one, f"link to {other}")):
+                    self._core.part_controllers(one, other, placed)
 
     def opened(self, link: OpenLink) -> None:
         faults = self._possible()
@@ -295,6 +300,20 @@ class LinkPlan:
         if broker is None or not isinstance(session, Session):
             return names
         return names | broker.client_ids(session)
+
+
+def parted_controllers(core: LinkedCluster, scope: Scope) -> list[tuple[str, str]]:
+    """Return the names of each two controllers that a partition of this scope separates.
+
+    They have no connections here: two count as one.
+    """
+    parted = []
+    for one, other in combinations(core.controllers_called(None), 2):
+        ends = inside(one.name, one.addr), inside(other.name, other.addr)
+        passing = Passing(source=ends[0], target=ends[1], language=AMONG_CONTROLLERS)
+        if scope.covers(passing) or scope.covers(passing.back()):
+            parted.append((one.name, other.name))
+    return parted
 
 
 def node_names(core: LinkedCluster) -> set[str]:

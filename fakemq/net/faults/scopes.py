@@ -22,12 +22,19 @@ class Latency(msgspec.Struct, frozen=True):
     jitter_ms: int
 
 
+AMONG_CONTROLLERS = "raft"
+"""The language in which controllers elect their leader: no ``link=`` of a fault names it."""
+
+
 Names: TypeAlias = frozenset[str]
 """All names of one end of a link: its node, address, host and client ids, and `CLIENTS`."""
 
 
 class Passing(Scope, frozen=True, kw_only=True, gc=False):
-    """Bytes from one end of a link to the other, in ``remoting``, ``ha`` or ``grpc``."""
+    """Bytes from one end of a link to the other.
+
+    They are in ``remoting``, ``ha`` or ``grpc``, or in that of `AMONG_CONTROLLERS`.
+    """
 
     source: Names
     target: Names

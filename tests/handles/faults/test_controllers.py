@@ -133,6 +133,20 @@ def test_partition_that_chooses_counts_two_controllers_as_a_connection(mq: fakem
     assert leader(mq) == "controller-0"
 
 
+def test_partition_of_one_protocol_does_not_separate_controllers(mq: fakemq.Cluster) -> None:
+    mq.faults.partition("controller-0", "others", link="remoting")
+    mq.clock.advance("20s")
+    assert leader(mq) == "controller-0"
+    assert refusals(mq, RequestCode5.CONTROLLER_GET_REPLICA_INFO, 2007) == 0
+
+
+def test_partition_one_way_from_all_controllers_separates_none(mq: fakemq.Cluster) -> None:
+    fault = mq.partition("controllers", "brokers", one_way=True)
+    mq.clock.advance("20s")
+    assert fault.fired > 0
+    assert leader(mq) == "controller-0"
+
+
 def test_isolated_site_has_a_master_of_its_own(mq: fakemq.Cluster) -> None:
     """A broker and its clients on one side: acknowledged there, and cut off at the return.
 
@@ -171,8 +185,22 @@ def test_isolated_master_is_not_reached_by_its_clients(mq: fakemq.Cluster) -> No
         (lambda f: f.partition(ONE, "controllers", link="ha"), ConfigError, "no HA link between"),
         (lambda f: f.partition([], "controllers"), ConfigError, "an empty list"),
         (lambda f: f.partition([ONE, 5], "controllers"), ConfigError, "=5: expected text"),
-        (lambda f: f.partition([ONE], ONE), ConfigError, "expected two ends"),
-        (lambda f: f.partition("clients", "others"), ConfigError, "one of them a node"),
+        (lambda f: f.partition([ONE], ONE), ConfigError, "expected two different ends$"),
+        (
+            lambda f: f.partition("clients", "others"),
+            ConfigError,
+            'expected a node at one of the ends; instead of "others" name them, such as',
+        ),
+        (
+            lambda f: f.partition("controller-0", "controller-1", one_way=True),
+            ConfigError,
+            "controller-0 → controller-1: controllers are separated both ways: leave out one_way",
+        ),
+        (
+            lambda f: f.partition(["controller-2", ONE], "others", one_way=True),
+            ConfigError,
+            "controllers are separated both ways",
+        ),
         (lambda f: f.partition(["broker-z"], "others"), LookupError, "no end of a link 'broker-z'"),
     ],
 )

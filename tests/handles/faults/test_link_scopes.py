@@ -243,8 +243,8 @@ def test_link_without_faults_has_no_lanes() -> None:
     [
         (lambda f: f.hold("broker-a", "brokr-b"), LookupError, "did you mean broker-"),
         (lambda f: f.hold("broker-a", "client"), LookupError, "did you mean clients"),
-        (lambda f: f.hold("broker-a", "broker-a-0"), ConfigError, "expected two ends"),
-        (lambda f: f.hold("clients", "a@b"), ConfigError, "one of them a node"),
+        (lambda f: f.hold("broker-a", "broker-a-0"), ConfigError, "expected two different ends"),
+        (lambda f: f.hold("clients", "a@b"), ConfigError, "expected a node at one of the ends"),
         (lambda f: f.latency("broker-a", "clients", 0), ConfigError, "more than nothing"),
         (
             lambda f: f.bandwidth("broker-a", "clients", 0),
