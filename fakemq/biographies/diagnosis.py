@@ -23,6 +23,7 @@ from fakemq.biographies.half_messages import uncommitted
 from fakemq.biographies.incidents import incidents
 from fakemq.biographies.inflight import inflight
 from fakemq.biographies.members import rival_members
+from fakemq.biographies.no_master import without_master
 from fakemq.biographies.no_route import asked_for_mistyped, asked_too_early, asked_while_down
 from fakemq.biographies.replication import add_overwritten, replication
 from fakemq.biographies.replies import add_failed_replies
@@ -58,15 +59,8 @@ if TYPE_CHECKING:
     from fakemq.journal.entries import Entry
     from fakemq.protocol.message import MessageExt
 
-_BROKERS_OWN = (
-    SCHEDULE_TOPIC,
-    TRANS_HALF_TOPIC,
-    TRANS_OP_HALF_TOPIC,
-    TRANS_CHECK_MAX_TIME_TOPIC,
-    TIMER_TOPIC,
-)
-
 _WAITING = (SCHEDULE_TOPIC, TIMER_TOPIC)
+_BROKERS_OWN = (*_WAITING, TRANS_HALF_TOPIC, TRANS_OP_HALF_TOPIC, TRANS_CHECK_MAX_TIME_TOPIC)
 
 FIRST_COMMIT_MS = 10_000
 """How long after its start a client commits its offsets first, RocketMQ's Java clients too."""
@@ -90,8 +84,8 @@ def diagnosis(
     """
     search = _Search(core, chronicle, topic, group)
     certain = yield from search.certain()  # first: it also collects what the others return
-    early = [*(yield from search.mistyped()), *(yield from search.too_early())]
-    early += yield from search.rivals()
+    early = [*without_master(core), *(yield from search.mistyped())]
+    early += [*(yield from search.too_early()), *(yield from search.rivals())]
     uncertain = yield from search.uncertain()
     done = yield from incidents(core, chronicle, search.wants, group, search.name)
     down, faults = (yield from search.down()), (yield from search.faults())
@@ -102,7 +96,7 @@ def diagnosis(
 def diagnosis_of_sends(core: ClusterCore, chronicle: Chronicle, topic: str) -> Steps[list[str]]:
     """Return the findings about messages that a topic should have, whether consumed or not."""
     search = _Search(core, chronicle, topic, None, consumers=False)
-    down = [
+    down = without_master(core) + [
         f"{broker.name} is {broker.state}"
         for broker in core.brokers.values()
         if broker.state is not NodeState.RUNNING and not broker.role.is_slave

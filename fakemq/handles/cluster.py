@@ -200,11 +200,12 @@ class ClusterBase(StoredMessages):
     def _fail_over(self, broker_name: str, wait: LongCall) -> str:
         """Kill the master of a group; return the name of the next one."""
         old = self.group_of(broker_name)
-        if old.master is None:
-            raise LookupError(
-                f"{broker_name} has no master now; replicas: {', '.join(old.replicas)}"
-            )
         core, server = self._core, self._running().server
+        if old.master is None:
+            from fakemq.biographies.no_master import why_without_master  # most groups have one
+
+            why = self._call(lambda: why_without_master(core, broker_name))
+            raise LookupError(f"{broker_name} has no master now: {why}")
         self._call(lambda: server.kill_broker(core.brokers[old.master or ""]))
 
         def elected() -> str | None:
@@ -220,7 +221,8 @@ class ClusterBase(StoredMessages):
         ``mq.partition(["broker-a", "clients"], "others")`` isolates a master with its clients. With
         ``one_way`` only the bytes from ``source`` to ``target`` are blocked. Raise LookupError for
         an end that is unknown. Raise ConfigError for two equal ends, for ends of which none is a
-        node, and for two nodes that never connect to each other.
+        node, for two nodes that never connect to each other, and for controllers that would be
+        separated ``one_way``.
         """
         return self.faults.partition(source, target, one_way=one_way)
 

@@ -195,9 +195,9 @@ class StoredMessages(Handle):
         """Return the likely reasons why messages are not consumed, the most certain first.
 
         ``topic`` and ``group`` limit it to the messages of one topic and to one consumer group. The
-        list is empty if no message waits and access control keeps no group out. Raise LookupError
-        for a topic that does not exist, and for a group that does not and whose name is almost like
-        another's.
+        list is empty if no message waits, access control keeps no group out, and no group of
+        replicas is without a master. Raise LookupError for a topic that does not exist, and for a
+        group that does not and whose name is almost like another's.
         """
         self._check_topic(topic, may_come=False)
         self._check_group(group)

@@ -78,10 +78,30 @@ def test_group_without_controllers_says_that_it_needs_some() -> None:
 def test_fail_over_without_a_replica_says_so(mq: Cluster) -> None:
     mq.broker("broker-a@2").kill()
     mq.broker("broker-a@3").kill()
-    with pytest.raises(WaitTimeout):
+    why = "of its sync state set broker-a@1 is stopped"
+    with pytest.raises(WaitTimeout, match=f"broker-a has no master: {why}\n"):
         mq.failover("broker-a")
     assert mq.group_of("broker-a").master is None
-    with pytest.raises(LookupError, match="has no master now"):
+    with pytest.raises(LookupError, match=f"broker-a has no master now: {why}$"):
+        mq.failover("broker-a")
+
+
+def test_second_fail_over_at_once_says_what_it_waits_for(mq: Cluster) -> None:
+    first = mq.failover("broker-a").name
+    (left,) = {"broker-a@2", "broker-a@3"} - {first}
+    with pytest.raises(WaitTimeout, match=f"{left} is not in the sync state set until it has"):
+        mq.failover("broker-a")
+    assert mq.diagnosis()[0].startswith(f"broker-a has no master: of its sync state set {first} is")
+    mq.reset()
+    first = mq.failover("broker-a").name
+    mq.clock.advance("35s")
+    assert mq.failover("broker-a").name not in (first, "broker-a@1")
+    assert mq.diagnosis() == []
+
+
+def test_group_without_a_leading_controller_says_so(mq: Cluster) -> None:
+    mq.controllers[0].kill()
+    with pytest.raises(WaitTimeout, match="broker-a has no master: no controller leads"):
         mq.failover("broker-a")
 
 
