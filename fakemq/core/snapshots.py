@@ -93,9 +93,9 @@ class Snapshot:
         )
 
     def require_fit(self, brokers: Mapping[str, Broker], controllers: Controllers | None) -> None:
-        """Raise ValueError for a cluster with other brokers, or that alone has controllers."""
+        """Raise ConfigError for a cluster with other brokers, or that alone has controllers."""
         if self._brokers.keys() != brokers.keys():
-            raise ValueError(
+            raise ConfigError(
                 f"the snapshot is of {', '.join(self._brokers)};"
                 f" the cluster has {', '.join(brokers)}"
             )
@@ -103,7 +103,9 @@ class Snapshot:
             one, other = "with", "without"
             if self._replicas is None:
                 one, other = other, one
-            raise ValueError(f"the snapshot is of a cluster {one} controllers; this is one {other}")
+            raise ConfigError(
+                f"the snapshot is of a cluster {one} controllers; this is one {other}"
+            )
 
     def put_into(
         self,

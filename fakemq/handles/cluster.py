@@ -87,9 +87,9 @@ class ClusterBase(StoredMessages):
 
         Brokers that are down or paused run again. Live connections stay. A consumer that is still
         attached continues at the offsets that its group had committed in the snapshot. Raise
-        ValueError for a snapshot of other brokers, or if this cluster or that of the snapshot
-        alone has controllers. Raise ConfigError if ``snapshot`` is no `Snapshot`, or for a fault
-        that keeps brokers from controllers; StoreError where a disk refuses.
+        ConfigError if ``snapshot`` is no `Snapshot`, or one of other brokers, if this cluster or
+        that of the snapshot alone has controllers, and for a fault that keeps brokers from
+        controllers; StoreError where a disk refuses.
         """
         from fakemq.core.snapshots import Snapshot  # few tests do this
 

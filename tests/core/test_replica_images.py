@@ -123,7 +123,7 @@ def test_snapshot_fits_other_numbers_of_controllers_but_not_none(mq: fakemq.Clus
     mq.restore(few)
     assert mq.group_of("broker-a").in_sync == (ONE, TWO, THREE)
     images, tables = few._brokers, few._name_servers
-    with pytest.raises(ValueError, match="a cluster without controllers; this is one with"):
+    with pytest.raises(ConfigError, match="a cluster without controllers; this is one with"):
         mq.restore(Snapshot(images, tables))
 
 

@@ -152,7 +152,7 @@ def test_another_cluster_with_the_same_nodes_can_restore(mq: fakemq.Cluster) -> 
         assert bodies(other) == [b"a"]
         other.seed("orders", [b"b"])
     wrong = "the snapshot is of broker-a-0, broker-b-0; the cluster has broker-a-0"
-    with fakemq.Cluster() as one, pytest.raises(ValueError, match=wrong):
+    with fakemq.Cluster() as one, pytest.raises(ConfigError, match=wrong):
         one.restore(snap)
 
 
