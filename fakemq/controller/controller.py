@@ -109,8 +109,8 @@ class Controller:
 
     @property
     def leads(self) -> bool:
-        """Whether it is the leader of its group."""
-        return self.group.leader is self
+        """Whether it is the leader of its group, and not paused."""
+        return self.group.leader is self and self.state is not NodeState.PAUSED
 
     # -- life ---------------------------------------------------------------------------------
 

@@ -11,7 +11,8 @@ most of the others are up; when it goes, another one takes over after a deadline
 
 A leader that has lost most of the others does not know it at first: it answers reads, and a request
 that changes something gets code 1 after 5 s. At the deadline it leads no more, and another one does
-that reaches most of them. Controllers lose each other by kills, pauses and partitions.
+that reaches most of them. Controllers lose each other by kills, pauses and partitions. A paused
+leader that is resumed before the deadline leads on, as the others have elected none.
 
 Source: controller/impl/DLedgerController.java, JRaftController.java (5.5.0)
 """
@@ -155,9 +156,10 @@ class ControllerGroup:
         """Take note that a controller is down or paused; ``why`` goes to the journal."""
         if controller.state is NodeState.STOPPED:
             self._believed.pop(controller.name, None)
-        if len(self.members) == 1 and controller.state is NodeState.PAUSED:
+        if controller.state is NodeState.PAUSED and len(self.members) == 1:
             return  # no other can take over: it leads again when it is resumed, as in Java
-        if controller is self.leader:
+        # A paused leader is one until the others elect another: resumed before, it leads on.
+        if controller is self.leader and controller.state is NodeState.STOPPED:
             self._depose(why)
         self._judge()
 
@@ -264,20 +266,24 @@ class ControllerGroup:
     def _decide(self) -> None:
         self._election = None
         if self.leader is not None and not self._has_majority(self.leader):
-            self._depose("no majority")
+            is_paused = self.leader.state is NodeState.PAUSED
+            self._depose("pause" if is_paused else "no majority")
         if self.leader is None and (able := self._able):
             others = [one for one in able if one is not self._last]
             self._lead(self._randomness.choice(others or able))
 
     def _listen(self) -> None:
         """Let each controller know the leader that reaches it, or begin to miss one."""
+        leader = self.leader
+        if leader is not None and leader.state is not NodeState.RUNNING:
+            leader = None
         for one in self.members:
-            if self.leader is not None and (one is self.leader or self._reach(self.leader, one)):
-                self._believed[one.name] = self.leader
+            if leader is not None and (one is leader or self._reach(leader, one)):
+                self._believed[one.name] = leader
                 self._silent_since_ms.pop(one.name, None)
                 continue
             self._silent_since_ms.setdefault(one.name, self.clock.elapsed_ms())
-            if self._believed.get(one.name) is one:
+            if self._believed.get(one.name) is one and one is not self.leader:
                 del self._believed[one.name]  # it knows that it leads no more
 
     def _lead(self, controller: GroupMember) -> None:

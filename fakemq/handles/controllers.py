@@ -61,7 +61,11 @@ class ControllerHandle(Handle):
         self._call(lambda: self._controller.pause())
 
     def resume(self) -> None:
-        """Continue after `pause`, as a follower; what arrived meanwhile is handled now."""
+        """Continue after `pause`; what arrived meanwhile is handled now.
+
+        A leader that is resumed before the deadline ``controller_election`` still leads, a later
+        one follows.
+        """
         self._call(lambda: self._controller.resume())
 
     def __repr__(self) -> str:

@@ -74,6 +74,24 @@ def test_paused_leader_follows_when_it_continues() -> None:
     assert metadata(lab, 0)["isLeader"] == "false"
 
 
+@pytest.mark.parametrize(("kind", "paused_ms"), [("DLedger", 6_999), ("jRaft", 500)])
+def test_leader_that_continues_before_the_deadline_still_leads(kind: str, paused_ms: int) -> None:
+    lab = ControllerLab(3, ControllerConfig(controller_type=kind))
+    replica = lab.broker(1).join()
+    lab.controllers[0].pause()
+    assert [one.leads for one in lab.controllers] == [False] * 3
+    assert not lab.group.can_commit
+    lab.clock.advance_ms(paused_ms)
+    lab.controllers[0].resume()
+    assert [one.leads for one in lab.controllers] == [True, False, False]
+    assert replica.info().code == 0
+    assert lab.broker(2).apply().code == 0
+    assert metadata(lab, 1)["isLeader"] == "false"
+    lab.clock.advance_ms(60_000)
+    assert lab.journal.find(ControllerDeposed) == []
+    assert [one.term for one in lab.journal.find(ControllerElected)] == [1]
+
+
 def test_leader_without_majority_reads_but_changes_nothing_and_then_leads_no_more() -> None:
     lab = ControllerLab(3)
     replica = lab.broker(1).join()

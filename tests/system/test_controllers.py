@@ -58,6 +58,17 @@ def master(peer: TcpPeer) -> str | None:
     return answer.ext_fields.get("masterBrokerId")
 
 
+def test_leader_that_is_paused_for_a_moment_leads_again_at_once() -> None:
+    with fakemq.Cluster(controllers=3, clock="frozen", seed=1) as mq:
+        mq.controllers[0].pause()
+        assert [one.leads for one in mq.controllers] == [False] * 3
+        mq.clock.advance("3s")
+        mq.controllers[0].resume()
+        assert [one.leads for one in mq.controllers] == [True, False, False]
+        mq.clock.advance("20s")
+        assert mq.group_of("broker-a").epoch == 1
+
+
 @pytest.mark.parametrize("how", ["kill", "stop", "pause"])
 def test_leader_that_leaves_is_replaced(how: str) -> None:
     with fakemq.Cluster(controllers=3, clock="frozen", seed=1) as mq:
