@@ -58,6 +58,8 @@ class Glance(msgspec.Struct, frozen=True, kw_only=True):
     """How many further groups there are that the query means."""
     clients_left_out: int
     """How many further clients there are that the query means."""
+    replica_groups_left_out: int
+    """How many further groups the controllers know."""
 
 
 class Looked(Query):
@@ -119,6 +121,7 @@ def _glance(control: Control, query: Looked) -> Steps[Glance]:
         topics_left_out=seen.topics_left_out,
         groups_left_out=seen.groups_left_out,
         clients_left_out=client_count - len(clients),
+        replica_groups_left_out=max(0, len(replicas) - overview.MOST),
     )
 
 

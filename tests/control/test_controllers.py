@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import msgspec
 import pytest
 
 import fakemq
+from fakemq.controller.group import ControllerGroup
+from fakemq.core import overview
+from fakemq.core.cluster import ClusterCore
 from fakemq.protocol.v5.codes import RequestCode5
 from fakemq.protocol.v5.headers.controller import (
     ApplyBrokerIdRequestHeader,
@@ -75,6 +79,26 @@ def test_overview_has_leader_and_masters_and_why(mq: fakemq.Cluster, http_client
     assert tuple(group[name] for name in names) == wanted
     mq.controllers.forget()
     assert http_client.get("/v1/overview")["replica_groups"] == []
+
+
+def test_overview_counts_the_groups_that_are_left_out(
+    mq: fakemq.Cluster, http_client: Http
+) -> None:
+    names = [f"other-{number:03}" for number in range(overview.MOST + 2)]
+
+    def of_all(core: ClusterCore) -> ControllerGroup:
+        assert core.controllers is not None
+        return core.controllers.group
+
+    def join(core: ClusterCore) -> None:
+        (own,) = of_all(core).kept()
+        of_all(core).commit(msgspec.structs.replace(own, broker_name=name) for name in names)
+
+    assert http_client.get("/v1/overview")["replica_groups_left_out"] == 0
+    mq.inspect(join)
+    seen = http_client.get("/v1/overview")
+    assert (len(seen["replica_groups"]), seen["replica_groups_left_out"]) == (overview.MOST, 3)
+    mq.inspect(lambda core: of_all(core).forget(names))
 
 
 def test_cluster_without_controllers_shows_none() -> None:
