@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 import fakemq
-from conformance.drivers.drivers import DriverError
+from conformance.drivers.drivers import DriverError, Received
 from conformance.drivers.grpc_python_program import GrpcPythonProgram
 from conformance.drivers.java_program import SMALL_JVM, JavaConsumer, JavaProducer, JavaProgram
 from conformance.drivers.official_clients import CLIENTS, OfficialClient, observe
@@ -145,8 +145,13 @@ def remoting(where: Where, seconds: int, progress: Progress) -> Seen:
         received = consumer.received
         with suppress(TimeoutError):  # what is missing is lost
             wait_until(lambda: sent <= {one.id for one in received}, 2 * QUIET_S)
-        wait_until(lambda: received[-1].at_ms < (time.time() - QUIET_S) * 1000, 3 * QUIET_S)
+        wait_until(lambda: is_quiet(received), 3 * QUIET_S)
         return Seen(sent, Counter(one.id for one in received))
+
+
+def is_quiet(received: Sequence[Received]) -> bool:
+    """Return whether nothing has come for `QUIET_S`; where nothing ever came, all is lost."""
+    return not received or received[-1].at_ms < (time.time() - QUIET_S) * 1000
 
 
 def java(where: Where, seconds: int, progress: Progress) -> Seen:
