@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
 from itertools import dropwhile, product
 
 import pytest
@@ -29,11 +30,12 @@ from fakemq.sim.invariants.durability import promises
 from fakemq.sim.plan import Plan, PlannedFault
 from fakemq.sim.replay import store_folder
 from fakemq.sim.run import SimulationRun
+from tests.support.plans import Plans
 
-DRAWN = [draw_plan(seed) for seed in range(300)]
-V5 = [draw_plan(seed, reference="5.5.0") for seed in range(300)]
-FRONTS = [draw_plan(seed, reference="5.5.0", grpc=True) for seed in range(300)]
-REPLICAS = [draw_plan(seed, reference="5.5.0", controllers=0) for seed in range(300)]
+DRAWN = Plans(300)
+V5 = Plans(300, partial(draw_plan, reference="5.5.0"))
+FRONTS = Plans(300, partial(draw_plan, reference="5.5.0", grpc=True))
+REPLICAS = Plans(300, partial(draw_plan, reference="5.5.0", controllers=0))
 ONLY_REPLICAS = {
     *CONTROL_KINDS,
     *(

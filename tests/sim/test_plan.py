@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
+from functools import partial
 
 import pytest
 
@@ -12,9 +13,10 @@ from fakemq.sim.drawing import draw_plan
 from fakemq.sim.front_kinds import CONSUMERS, PRODUCERS
 from fakemq.sim.plan import QUIET_MS
 from fakemq.sim.replay import drawn
+from tests.support.plans import Plans
 
-PLANS = [draw_plan(seed) for seed in range(200)]
-V5 = [draw_plan(seed, reference="5.5.0") for seed in range(200)]
+PLANS = Plans(200)
+V5 = Plans(200, partial(draw_plan, reference="5.5.0"))
 DIGEST = "ba1c5480cf9d49dce8cc5e853a8aaa062ecc6f14704f1b2b905963b75c03f9b8"
 """Of the plans of 4.9.7. It changes with a new kind of fault or client for all references: then
 every seed is another run, so seeds that tests name are to be found anew."""

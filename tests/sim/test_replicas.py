@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 from click.testing import CliRunner
 
 from fakemq.cli import main
 from fakemq.sim.drawing import draw_plan
 from fakemq.sim.replay import drawn
+from tests.support.plans import Plans
 
-PLANS = [draw_plan(seed, reference="5.5.0", controllers=0) for seed in range(200)]
+PLANS = Plans(200, partial(draw_plan, reference="5.5.0", controllers=0))
 
 
 def test_clusters_of_every_kind_are_drawn() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from fakemq.spark.audit.report.plots import plots
 from fakemq.spark.audit.summary import Count, Verdict
 from tests.support.summaries import EMPTY
 
@@ -16,6 +15,8 @@ from tests.support.summaries import EMPTY
 def test_scale_is_linear_where_numbers_are_near(
     numbers: tuple[int, int], is_logarithmic: bool
 ) -> None:
+    from fakemq.spark.audit.report.plots import plots  # and matplotlib: not in every worker
+
     lost, delivered = numbers
     counts = [
         Count("orders", "billing", Verdict.LOST, lost),
