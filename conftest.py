@@ -24,23 +24,22 @@ OTHER_LANGUAGES = {"java", "go", "spark"}
 """Fixtures of tests that start a JVM or the Go toolchain; see the marker ``jvm``."""
 
 
-LIVE_GROUPS = {"crowded", "waiting", "patient"}
+LIVE_GROUPS = {"crowded", "waiting"}
 """The xdist groups of tests with real clients; see conformance/live/groups.py."""
 
-LONGEST_GROUPS = ("crowded", "waiting", "patient", "spark")
+LONGEST_GROUPS = ("crowded", "waiting", "spark")
 """The xdist groups that begin first."""
 
-SPARK_NICENESS, YIELDING_NICENESS = 5, 10
-"""Of the other workers, beside the default of 0. Under load a worker at 10 gets a tenth of a core,
-and Spark's, whose tests all wait for one session, three tenths."""
+YIELDING_NICENESS = 10
+"""Of the other workers, beside the default of 0: under load they get a tenth of a core each."""
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """Return how many workers ``-n auto`` starts: one for each core, and one for each live group.
+    """Return how many workers ``-n auto`` starts: one for each core, and two for live tests.
 
-    Workers of live groups together leave a core idle half of the time. One more is enough without
-    them: some tests wait for sockets.
+    Workers of the groups "crowded" and "waiting" leave a core idle half of the time. One more is
+    enough without them: some tests wait for sockets.
     """
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     live = 1 if "not jvm" in config.getoption("markexpr") else len(LIVE_GROUPS)
@@ -63,16 +62,20 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     A Java client gives a broker three seconds to answer, and Spark alone would take every core. A
     process cannot raise its priority again: a worker gets its group of live tests first.
     """
-    if hasattr(item.config, "workerinput"):
-        missing = _niceness(item) - os.getpriority(os.PRIO_PROCESS, 0)
-        if missing > 0:
-            os.nice(missing)
+    if hasattr(item.config, "workerinput") and not _is_live(item):
+        lower_priority()
 
 
-def _niceness(item: pytest.Item) -> int:
+def lower_priority() -> None:
+    """Give this process the priority of tests that yield, where it has not a lower one."""
+    missing = YIELDING_NICENESS - os.getpriority(os.PRIO_PROCESS, 0)
+    if missing > 0:
+        os.nice(missing)
+
+
+def _is_live(item: pytest.Item) -> bool:
     group = item.get_closest_marker("xdist_group")
-    name = group.args[0] if group is not None else ""
-    return 0 if name in LIVE_GROUPS else SPARK_NICENESS if name == "spark" else YIELDING_NICENESS
+    return group is not None and group.args[0] in LIVE_GROUPS
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest selects by ``-m``

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.live.groups import PATIENT
+from conformance.live.groups import WAITING
 from conformance.targets.java_cluster import JavaCluster, JavaNode, wait_until
 from conformance.targets.java_group import NAMESRV
 from conformance.targets.java_jars import NEWEST
@@ -19,7 +19,7 @@ from conformance.wire.raw import call, frame, json_header, split
 from fakemq.protocol.codes import RequestCode
 
 # Java starts a name server and a broker, which waits a second for each step.
-pytestmark = [PATIENT, pytest.mark.slow]
+pytestmark = [WAITING, pytest.mark.slow]
 
 ACTING = {"enableSlaveActingMaster": "true", "totalReplicas": "2"}
 EVERYWHERE = {"consumerGroup": "TOOLS_CONSUMER", "topic": "BenchmarkTest", "queueId": "0"}

@@ -16,12 +16,12 @@ import pytest
 
 from conformance.drivers.builds import CACHE, BuildError, run_tool, up_to_date
 from conformance.drivers.java_program import SMALL_JVM
-from conformance.live.groups import PATIENT
+from conformance.live.groups import CROWDED
 from conformance.targets.java_jars import MAVEN_ENVIRONMENT
 from conformance.targets.processes import FakemqProcess
 
 # Slow: a JVM, and what comes again after seconds.
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(600), PATIENT]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600), CROWDED]
 
 SOURCES = Path(__file__).parents[1] / "java_apache"
 HOME = CACHE / "java" / "apache"

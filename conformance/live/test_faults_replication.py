@@ -10,13 +10,13 @@ import fakemq
 from conformance.drivers.drivers import Consuming
 from conformance.drivers.faulty_sends import Sender
 from conformance.drivers.java_program import JavaConsumer, JavaProducer
-from conformance.live.groups import PATIENT
+from conformance.live.groups import WAITING
 from conformance.targets.processes import together, wait_received
 from conformance.wire.raw import call, frame, json_header
 from fakemq.events.replication import SlaveReported
 
 # Three JVMs.
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), PATIENT]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), WAITING]
 
 TOPIC, MASTER, SLAVE = "Faulty", "broker-a-0", "broker-a-1"
 SAFE, NO_SLAVE, TIMEOUT = "SEND_OK", "SLAVE_NOT_AVAILABLE", "FLUSH_SLAVE_TIMEOUT"

@@ -15,14 +15,14 @@ from typing import Self
 
 import pytest
 
-from conformance.live.groups import PATIENT
+from conformance.live.groups import WAITING
 from conformance.targets.java_cluster import JavaCluster, wait_until
 from conformance.targets.processes import FakemqProcess
 from fakemq.client.blocking import Client
 from fakemq.client.messages import Message, SendStatus
 
 # A connection that says nothing is closed after 20 s.
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), PATIENT]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), WAITING]
 
 TOPIC = "Replicated"
 CONFIG = {

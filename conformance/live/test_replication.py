@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from conformance.drivers.stored_messages import QUEUES, STOCK_CONFIG, TOPICS, Stock
-from conformance.live.groups import PATIENT
+from conformance.live.groups import CROWDED
 from conformance.live.store_walk import SIZES
 from conformance.targets.replicas import (
     ATTACHED,
@@ -32,7 +32,7 @@ from fakemq.client.messages import Message, SendStatus
 from fakemq.protocol.message import decode_record
 
 # A slave connects after 5 s and reports after 10, in a JVM that takes its time to start.
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), PATIENT]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), CROWDED]
 
 SYNC_MASTER = {"brokerRole": "SYNC_MASTER", "slaveTimeout": "15000"}
 A_THREAD = 256

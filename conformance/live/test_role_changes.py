@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from conformance.drivers.java_program import JavaConsumer, JavaProducer
-from conformance.live.groups import PATIENT
+from conformance.live.groups import WAITING
 from conformance.targets.java_cluster import JavaClusterError, wait_until
 from conformance.targets.master_slave_pairs import (
     QUICK_REPORT,
@@ -24,7 +24,7 @@ from conformance.targets.master_slave_pairs import (
 )
 
 # A slave connects after 5 s, twice, and every producer and consumer is a JVM of its own.
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), PATIENT]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), WAITING]
 
 TOPIC = "Roles"
 IN_STEP_S = 60.0

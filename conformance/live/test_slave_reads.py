@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from conformance.drivers.java_program import JavaConsumer, JavaProducer
-from conformance.live.groups import PATIENT
+from conformance.live.groups import CROWDED
 from conformance.targets.java_cluster import wait_until
 from conformance.targets.master_slave_pairs import (
     QUICK_REPORT,
@@ -23,7 +23,7 @@ from conformance.wire.raw import call, frame, json_header
 from conformance.wire.requests import send_fields, texts
 
 # A slave connects after 5 s, beside four JVMs.
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), PATIENT]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), CROWDED]
 
 TOPIC = "Behind"
 CONFIG = {

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from conformance.live.groups import PATIENT
+from conformance.live.groups import CROWDED
 from conformance.targets.java_cluster import JavaBroker, wait_until
 from conformance.targets.java_jars import NEWEST
 from conformance.targets.master_slave_pairs import QUICK_REPORT, FakeBroker, Pair, pair
@@ -40,7 +40,7 @@ from fakemq.protocol.message import decode_records
 from fakemq.protocol.sysflag import MessageSysFlag
 
 # A slave fetches all tables 61 s after its start, and what is popped then becomes visible later.
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(400), PATIENT]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(400), CROWDED]
 
 WAYS = {"java-slave": ("fake", "java"), "fake-slave": ("java", "fake")}
 CONFIG = {
