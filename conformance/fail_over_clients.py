@@ -22,13 +22,13 @@ from typing import NamedTuple, TypeAlias
 
 import fakemq
 from conformance.drivers.drivers import DriverError, Received
-from conformance.drivers.grpc_python_program import GrpcPythonProgram
+from conformance.drivers.grpc_python_program import GrpcPythonProgram, client_folder
 from conformance.drivers.java_program import SMALL_JVM, JavaConsumer, JavaProducer, JavaProgram
 from conformance.drivers.official_clients import CLIENTS, OfficialClient, observe
 from conformance.drivers.v5_clients import Where
 from conformance.fail_overs import Group, master_addr
 from conformance.targets.java_cluster import wait_until
-from conformance.targets.java_jars import NEWEST
+from conformance.targets.java_jars import NEWEST, class_path
 from conformance.targets.java_proxy import java_proxy
 from conformance.targets.processes import together
 from conformance.targets.replicas import Node, tables
@@ -208,6 +208,7 @@ def run(place: Place, kinds: Collection[str], seconds: int = SECONDS) -> dict[st
 
     Raises DriverError, also if some do not send any more when all topics are copied.
     """
+    _build(kinds)
     progress = {kind: Progress() for kind in kinds}
     with ThreadPoolExecutor(len(kinds)) as pool:
         working = {
@@ -218,6 +219,17 @@ def run(place: Place, kinds: Collection[str], seconds: int = SECONDS) -> dict[st
         before = {kind: one.sent() for kind, one in progress.items()}
         place.fail_over()
         return {kind: one.result()._replace(before=before[kind]) for kind, one in working.items()}
+
+
+def _build(kinds: Collection[str]) -> None:
+    """Build the programs first: all are to send at one time, and a build takes minutes."""
+    for client in CLIENTS:
+        if client.name in kinds:
+            client.command()
+    if "java" in kinds:
+        class_path(NEWEST, "grpc")
+    if "python" in kinds:
+        client_folder()
 
 
 def _wait_sending(progress: Mapping[str, Progress]) -> None:
