@@ -215,4 +215,4 @@ def offsets_found(result: GetMessageResult, offset: int) -> Sequence[int]:
     # No message was passed over, as without a filter: the records need not be read.
     if offset + result.message_count == result.next_begin_offset:
         return range(offset, result.next_begin_offset)
-    return [found for found, _ in found_records(result)]
+    return tuple(found for found, _ in found_records(result))  # an event cannot be changed
