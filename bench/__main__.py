@@ -25,7 +25,7 @@ from bench.plot import draw
 from bench.table import HEADER, line, report
 
 GROUPS: Mapping[str, float] = {
-    "traffic": 12.7,
+    "traffic": 11.9,
     "store": 5,
     "replication": 3.5,
     "suite": 2.5,
