@@ -16,10 +16,6 @@ settings.load_profile("fakemq")
 
 pytest_plugins = ["pytester", "tests.support.group_times", "tests.support.pieces"]
 
-
-SPARK_TIMEOUT_S = 360
-"""A session starts in eight seconds on a quiet machine, and within the first test that needs it."""
-
 OTHER_LANGUAGES = {"java", "go", "spark"}
 """Fixtures of tests that start a JVM or the Go toolchain; see the marker ``jvm``."""
 
@@ -80,7 +76,7 @@ def _is_live(item: pytest.Item) -> bool:
 
 @pytest.hookimpl(tryfirst=True)  # before pytest selects by ``-m``
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark tests that start a JVM, give those with Spark more time, and put slow tests first.
+    """Mark tests that start a JVM, and put slow tests first.
 
     Workers of xdist take tests in this order, so that no slow test is the last one. Tests that
     share an expensive fixture are of one ``xdist_group``; groups come before all others, and the
@@ -90,8 +86,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         fixtures = getattr(item, "fixturenames", ())
         if OTHER_LANGUAGES.intersection(fixtures):
             item.add_marker(pytest.mark.jvm)
-        if "spark" in fixtures and not item.get_closest_marker("timeout"):
-            item.add_marker(pytest.mark.timeout(SPARK_TIMEOUT_S))
     if hasattr(config, "workerinput"):
         items.sort(key=_rank)
 

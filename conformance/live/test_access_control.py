@@ -34,7 +34,7 @@ from fakemq.protocol.bodies.queue import MessageQueue
 from fakemq.protocol.codes import RequestCode
 
 # Slow: a real cluster, and two JVMs for each version of the client.
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900), WAITING]
+pytestmark = [pytest.mark.slow, WAITING]
 
 CONFIG = {**QUICK, "aclEnable": "true"}
 

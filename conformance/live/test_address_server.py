@@ -17,7 +17,7 @@ from conformance.targets.processes import FakemqProcess
 from fakemq.client import Client
 
 # Slow: a broker asks 10 s after its start.
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900), WAITING]
+pytestmark = [pytest.mark.slow, WAITING]
 
 REGISTERED_S = 75.0
 

@@ -21,7 +21,7 @@ from conformance.targets.java_jars import MAVEN_ENVIRONMENT
 from conformance.targets.processes import FakemqProcess
 
 # Slow: a JVM, and what comes again after seconds.
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900), CROWDED]
+pytestmark = [pytest.mark.slow, CROWDED]
 
 SOURCES = Path(__file__).parents[1] / "java_apache"
 HOME = CACHE / "java" / "apache"

@@ -16,7 +16,7 @@ from conformance.targets.java_jars import NEWEST
 from conformance.targets.processes import routed, together, wait_received
 
 # Seconds, not milliseconds: every test starts one to four JVMs, side by side where it can.
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900), WAITING]
+pytestmark = [pytest.mark.slow, WAITING]
 
 TOPIC, QUEUES = "Brokers", 4
 PER_SECOND = 200

@@ -22,7 +22,7 @@ from fakemq.protocol import fastjson_reader
 from fakemq.protocol.message import MessageExt
 
 # Seconds: a real broker, and a JVM and a Python process for each kind of client.
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900), WAITING]
+pytestmark = [pytest.mark.slow, WAITING]
 
 TRACE_TOPIC = "RMQ_SYS_TRACE_TOPIC"
 TOPIC, QUEUES, MESSAGES = "Bodies", 2, 10

@@ -15,7 +15,7 @@ from fakemq.client import Client
 from tests.support.command_line import rows, run
 
 # Slow: a real cluster and a JVM for mqadmin.
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900), WAITING]
+pytestmark = [pytest.mark.slow, WAITING]
 
 TOPIC, GROUP = "OrdersOfCommands", "BillingOfCommands"
 BODIES = [f"body {number}" for number in range(12)]

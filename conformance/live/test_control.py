@@ -16,7 +16,7 @@ from conformance.live.groups import WAITING
 from conformance.targets.java_jars import CLIENT_VERSIONS
 
 # Seconds: a JVM for each version, maybe Maven or a build in Go, and clients' own timers.
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900), WAITING]
+pytestmark = [pytest.mark.slow, WAITING]
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from conformance.fail_overs import AFTER, COURSES, Outcome, run_mixture
 from conformance.live.groups import CROWDED
 
 # Nine JVMs, and replicas that come into the set again, by timers of seconds.
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900), CROWDED]
+pytestmark = [pytest.mark.slow, CROWDED]
 
 MIXTURES = {
     "j:jjj": ("kills",),

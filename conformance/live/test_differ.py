@@ -9,7 +9,7 @@ from conformance.differ.pair import Pair
 from conformance.differ.searching import search
 
 # A JVM, and 150 sequences on both clusters.
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+pytestmark = pytest.mark.slow
 
 SEED, SEQUENCES, AT_MOST_MS = 1, 150, 30_000
 

@@ -13,7 +13,7 @@ from conformance.fail_over_clients import SENT, ours, run
 from conformance.live.groups import CROWDED
 
 # Slaves copy tables each 12 s, and what is not acknowledged comes again after 10 s.
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900), CROWDED]
+pytestmark = [pytest.mark.slow, CROWDED]
 
 SECONDS = 45
 """Each client sends from its own start, and still when slaves have the topics of the last one."""

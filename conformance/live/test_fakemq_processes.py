@@ -12,7 +12,7 @@ from conformance.targets.processes import NOTICED_S, FakemqProcess, real_ms_unti
 from conformance.wire.raw import call, frame, json_header
 
 # Around a second each: one to three Python processes start and stop.
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+pytestmark = pytest.mark.slow
 
 DEFAULT_TOPIC = "TBW102"
 AT_ONCE_MS = 10_000

@@ -17,7 +17,7 @@ from fakemq.events.controller import MasterElected
 from fakemq.protocol.v5.codes import RequestCode5, ResponseCode5
 
 # A JVM; elections and Java's looks for the leader take their time.
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900), WAITING]
+pytestmark = [pytest.mark.slow, WAITING]
 
 NAME = "broker-j"
 PATIENT = "60s"

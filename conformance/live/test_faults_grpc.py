@@ -16,7 +16,7 @@ from conformance.drivers.grpc_python_program import environment
 from fakemq.events import LinkClosed, LinkOpened, RpcHandled, RpcReceived
 
 # Seconds: a process with the client, which waits for its own time-outs.
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+pytestmark = pytest.mark.slow
 
 TOPIC, GROUP = "Orders", "billing"
 

@@ -19,7 +19,7 @@ from fakemq.handles.faults import Fault
 from fakemq.protocol.codes import RequestCode
 
 # JVMs start, and what a fault makes late is late in real time.
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900), WAITING]
+pytestmark = [pytest.mark.slow, WAITING]
 
 TOPIC = "Links"
 LATE_S = 0.4

@@ -16,7 +16,7 @@ from conformance.wire.raw import call, frame, json_header
 from fakemq.events.replication import SlaveReported
 
 # Three JVMs.
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900), WAITING]
+pytestmark = [pytest.mark.slow, WAITING]
 
 TOPIC, MASTER, SLAVE = "Faulty", "broker-a-0", "broker-a-1"
 SAFE, NO_SLAVE, TIMEOUT = "SEND_OK", "SLAVE_NOT_AVAILABLE", "FLUSH_SLAVE_TIMEOUT"

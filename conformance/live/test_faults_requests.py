@@ -17,7 +17,7 @@ from fakemq.handles.brokers import BrokerHandle
 from fakemq.protocol.codes import RequestCode
 
 # Seconds, not milliseconds: a JVM for the whole file, and clients that wait for real time-outs.
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900), WAITING]
+pytestmark = [pytest.mark.slow, WAITING]
 
 SEND = RequestCode.SEND_MESSAGE_V2
 TOPICS = ("Answers", "Lost", "Halves", "Asked", "Noticed", "Listed", "Locked", "Expired", "Called")

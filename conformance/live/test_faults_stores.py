@@ -16,7 +16,7 @@ from fakemq.events import AppendRefused, StoreRepaired
 from fakemq.handles.values import Message
 
 # Two JVMs, and sends that Java tries again three times.
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900), WAITING]
+pytestmark = [pytest.mark.slow, WAITING]
 
 TOPIC = "Faulty"
 SAFE, TIMEOUT = "SEND_OK", "FLUSH_DISK_TIMEOUT"

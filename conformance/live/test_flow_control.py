@@ -20,7 +20,7 @@ from fakemq.events import AppendRefused, FaultHit, FlowControlled, RequestReceiv
 from fakemq.protocol.codes import RequestCode
 
 # A real broker, JVMs of clients, and real load until each text was said.
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900), WAITING]
+pytestmark = [pytest.mark.slow, WAITING]
 
 SEND = RequestCode.SEND_MESSAGE_V2
 ONEWAY = 2

@@ -19,7 +19,7 @@ from conformance.targets.java_jars import NEWEST
 from conformance.wire.rpcs import FRONT
 
 # Slow: four JVMs to start, and polls of 5 s that end in real time.
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900), WAITING]
+pytestmark = [pytest.mark.slow, WAITING]
 
 AT_ONCE = 6
 CHOSEN = [one for one in recorded(NEWEST) if one.grpc and not one.is_long and one.config == FRONT]

@@ -30,7 +30,7 @@ from conformance.targets.quick_pair import QuickPair
 from conformance.wire.raw import create_topic
 
 # Seconds, not milliseconds: two masters and a JVM for each of the clients' versions, maybe Maven.
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900), CROWDED]
+pytestmark = [pytest.mark.slow, CROWDED]
 
 TOPIC, QUEUES = "Brokers", 2
 

@@ -20,7 +20,7 @@ from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.message import decode_records
 
 # Each starts a JVM, or several.
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+pytestmark = pytest.mark.slow
 
 TOPICS, QUEUES, MESSAGES = ("First", "Second"), 2, 220
 LIGHT = ("%LMQ%one", "%LMQ%two", "%LMQ%three")

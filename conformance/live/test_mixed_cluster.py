@@ -30,7 +30,7 @@ from conformance.targets.processes import (
 from conformance.wire.raw import create_topic
 
 # Some seconds each: a Java server, then a producer and two consumers side by side.
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900), WAITING]
+pytestmark = [pytest.mark.slow, WAITING]
 
 TOPIC, QUEUES, MESSAGES = "Mixed", 4, 100
 DEFAULT_TOPIC = "TBW102"

@@ -22,7 +22,7 @@ from fakemq.client.pull_operations import PullOperations
 from fakemq.protocol.bodies.queue import MessageQueue
 
 # Half a minute: seven clients start one after the other, at a real cluster and at a fake.
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900), WAITING]
+pytestmark = [pytest.mark.slow, WAITING]
 
 TOPIC, GROUP, QUEUES = "MixedGroup", "GMixed", 4
 BROKERS = ("broker-a", "broker-b")

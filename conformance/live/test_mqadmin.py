@@ -21,7 +21,7 @@ from conformance.targets.java_cluster import SMALL_JVM, JavaCluster
 from conformance.targets.tls import Tls
 
 # Slow: a JVM for some 180 sub-commands, and a real cluster beside the fake.
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900), CROWDED]
+pytestmark = [pytest.mark.slow, CROWDED]
 
 ALONE = [part for part in ALL_PARTS if part is not CONTROLLED]
 """Parts whose clients and brokers keep a machine busy: the fake and the real cluster in turn."""

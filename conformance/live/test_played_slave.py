@@ -22,7 +22,7 @@ from fakemq.client.blocking import Client
 from fakemq.client.messages import Message, SendStatus
 
 # A connection that says nothing is closed after 20 s.
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900), WAITING]
+pytestmark = [pytest.mark.slow, WAITING]
 
 TOPIC = "Replicated"
 CONFIG = {

@@ -23,7 +23,7 @@ from conformance.targets.processes import FakemqProcess
 from tests.support.pages import blocks
 
 # Slow: JVMs and toolchains; each test waits for one client.
-pytestmark = [pytest.mark.slow, pytest.mark.jvm, pytest.mark.timeout(900), WAITING]
+pytestmark = [pytest.mark.slow, pytest.mark.jvm, WAITING]
 
 ROOT = Path(__file__).parents[2]
 CONFORMANCE = ROOT / "conformance"

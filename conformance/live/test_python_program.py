@@ -26,7 +26,7 @@ from conformance.targets.processes import FakemqProcess, assert_same
 from conformance.targets.quick_pair import QUICK, REAL_QUICK, TWO_MASTERS
 
 # Seconds: two processes run forty scenarios side by side, each at a cluster of its own.
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900), WAITING]
+pytestmark = [pytest.mark.slow, WAITING]
 
 TOO_LONG = {"orderlydying": "a lease of 60 s", "reset": "three pauses of 10 s"}
 """Scenarios for `conformance.drivers.beside` only, by what they wait for."""

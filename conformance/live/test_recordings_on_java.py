@@ -19,7 +19,7 @@ from conformance.targets.fake_or_java import JavaTarget, java_target
 from conformance.targets.java_jars import CLIENT_VERSIONS
 
 # Slow: holds that end in real time, and real clusters to start.
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900), WAITING]
+pytestmark = [pytest.mark.slow, WAITING]
 
 CONFIGS = [
     (reference, config, together)

@@ -32,7 +32,7 @@ from fakemq.client.messages import Message, SendStatus
 from fakemq.protocol.message import decode_record
 
 # A slave connects after 5 s and reports after 10, in a JVM that takes its time to start.
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900), CROWDED]
+pytestmark = [pytest.mark.slow, CROWDED]
 
 SYNC_MASTER = {"brokerRole": "SYNC_MASTER", "slaveTimeout": "15000"}
 A_THREAD = 256

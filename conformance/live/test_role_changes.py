@@ -24,7 +24,7 @@ from conformance.targets.master_slave_pairs import (
 )
 
 # A slave connects after 5 s, twice, and every producer and consumer is a JVM of its own.
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900), WAITING]
+pytestmark = [pytest.mark.slow, WAITING]
 
 TOPIC = "Roles"
 IN_STEP_S = 60.0

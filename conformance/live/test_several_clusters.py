@@ -20,7 +20,7 @@ from fakemq.protocol import fastjson
 from fakemq.protocol.codes import RequestCode
 
 # It starts four JVMs.
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900), WAITING]
+pytestmark = [pytest.mark.slow, WAITING]
 
 CLUSTERS = {"broker-a": "First", "broker-b": "Second"}
 TOPICS = {"orders": ("broker-a",), "bills": ("broker-b",), "both": ("broker-a", "broker-b")}

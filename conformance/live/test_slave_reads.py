@@ -23,7 +23,7 @@ from conformance.wire.raw import call, frame, json_header
 from conformance.wire.requests import send_fields, texts
 
 # A slave connects after 5 s, beside four JVMs.
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900), CROWDED]
+pytestmark = [pytest.mark.slow, CROWDED]
 
 TOPIC = "Behind"
 CONFIG = {

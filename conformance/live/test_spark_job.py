@@ -19,7 +19,7 @@ from conformance.spark.trial import (
 
 # Each start of the job is the start of a Spark, eight seconds; at every kill it starts again.
 # With more kills, and a million orders: python -m bench spark_job.
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900), pytest.mark.xdist_group("spark")]
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("spark")]
 
 ORDERS = Orders(50_000)
 AT_ONCE = 10_500  # five micro-batches: three with an event, and two after it

@@ -24,7 +24,7 @@ from fakemq.protocol.sysflag import MessageSysFlag
 from fakemq.protocol.topics import TRANS_OP_HALF_TOPIC
 
 # A JVM, and seconds of delays in real time.
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900), WAITING]
+pytestmark = [pytest.mark.slow, WAITING]
 
 Fields: TypeAlias = Iterator[tuple[int, int]]
 """Where bytes are that are not compared, and how many."""

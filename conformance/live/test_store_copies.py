@@ -19,7 +19,7 @@ from fakemq.client import Client
 from fakemq.dump.command import check_store, dump
 
 # Each starts a JVM.
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+pytestmark = pytest.mark.slow
 MESSAGES = 400
 TOPICS = {"orders": 2, "billing": 2}
 

@@ -26,7 +26,7 @@ from conformance.wire.raw import create_topic
 from fakemq.protocol.layout.codecs import CHECKPOINT
 
 # Each starts a JVM twice.
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+pytestmark = pytest.mark.slow
 
 TOPICS, QUEUES, MESSAGES = ("First", "Second"), 4, 600
 """More than a megabyte: a clean stop seals the log."""

@@ -25,7 +25,7 @@ from conformance.wire.requests import properties, send_v2_fields, texts
 from fakemq.protocol.message import decode_records
 
 # Slow: a JVM and a process, and seconds until what was popped comes again.
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900), WAITING]
+pytestmark = [pytest.mark.slow, WAITING]
 
 LACKS = waiting(f"{NEWEST}-stores")
 TOPIC, GROUP = "Popped", "GPopped"

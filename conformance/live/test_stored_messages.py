@@ -31,7 +31,7 @@ from conformance.wire.raw import RawConnection, frame, json_header
 from fakemq.protocol.sysflag import MessageSysFlag
 
 # Each starts two or three brokers, one a JVM at least, and waits for what they had in flight.
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900), CROWDED]
+pytestmark = [pytest.mark.slow, CROWDED]
 
 MESSAGES = 5_000
 MORE = 1_024

@@ -14,7 +14,7 @@ from conformance.targets.java_cluster import JavaBroker, JavaCluster, wait_until
 from conformance.targets.java_jars import NEWEST
 from fakemq.client import Client, Message
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900), WAITING]  # a JVM, timers in real time
+pytestmark = [pytest.mark.slow, WAITING]  # a JVM, timers in real time
 SIZES = {
     "mappedFileSizeTimerLog": str(1 << 20),
     "mappedFileSizeCommitLog": str(16 << 20),

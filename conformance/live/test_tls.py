@@ -25,7 +25,7 @@ from fakemq.tls.authority import Authority
 from fakemq.tls.contexts import ClientTls, KeyPair
 
 # Slow: a half handshake ends after 10 s.
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900), WAITING]
+pytestmark = [pytest.mark.slow, WAITING]
 
 _PUT_KV_CONFIG, _GET_KV_CONFIG, _GET_BROKER_CLUSTER_INFO = 100, 101, 106
 _QUESTION = frame(_GET_BROKER_CLUSTER_INFO, {})

@@ -26,7 +26,7 @@ from fakemq.client.errors import RemotingError
 from tests.support.certificates import Certificates
 
 # Slow: a real cluster, five real name servers, and two JVMs for each version of the client.
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900), WAITING]
+pytestmark = [pytest.mark.slow, WAITING]
 
 SCENARIOS = ("sync", "batch", "push", "request", "transaction", "query")
 """Some of all kinds of requests, and of requests that a broker sends."""

@@ -20,7 +20,7 @@ from fakemq.core.views import Member
 from fakemq.events import LinkClosed, PullWoken, RoutineSkipped
 
 # Seconds, not milliseconds: five JVMs start, side by side, for the whole file.
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900), WAITING]
+pytestmark = [pytest.mark.slow, WAITING]
 
 TOPIC, QUEUES = "Live", 4
 AT_ONCE_MS = 5_000

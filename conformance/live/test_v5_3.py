@@ -12,7 +12,7 @@ from conformance.live.groups import WAITING
 from conformance.targets.fake_or_java import java_target
 
 # Slow: two JVMs to start.
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900), WAITING]
+pytestmark = [pytest.mark.slow, WAITING]
 
 REFERENCE = "5.3.2"
 CHOSEN = {

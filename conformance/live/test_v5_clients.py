@@ -26,7 +26,7 @@ from conformance.drivers.v5_clients import (
 from conformance.live.groups import CROWDED
 
 # Slow: JVMs, a client to install once, and what comes again after 10 and 30 s.
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900), CROWDED]
+pytestmark = [pytest.mark.slow, CROWDED]
 
 LACKS = waiting(RECORDED)
 AT_FRONT = (*GRPC_SCENARIOS, *GRPC_PYTHON_SCENARIOS)

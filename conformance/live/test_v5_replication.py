@@ -40,7 +40,7 @@ from fakemq.protocol.message import decode_records
 from fakemq.protocol.sysflag import MessageSysFlag
 
 # A slave fetches all tables 61 s after its start, and what is popped then becomes visible later.
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900), CROWDED]
+pytestmark = [pytest.mark.slow, CROWDED]
 
 WAYS = {"java-slave": ("fake", "java"), "fake-slave": ("java", "fake")}
 CONFIG = {

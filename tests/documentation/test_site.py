@@ -18,8 +18,6 @@ from tests.support.site_check import faults_of
 ONCE = pytest.mark.xdist_group("site")
 """One worker runs what needs the site, so that it is built once."""
 
-pytestmark = pytest.mark.timeout(900)  # `MOST_S` bounds the work; a busy machine is no fault
-
 MOST_S = 30
 """Of the processor: the build must stay short enough for each test run."""
 

@@ -38,7 +38,6 @@ def test_oldest_version_is_the_first_release_of_its_line() -> None:
 
 @pytest.mark.jvm
 @pytest.mark.slow  # a session of its own, and all that is in TESTS
-@pytest.mark.timeout(900)
 @pytest.mark.xdist_group("spark")  # not beside another session, on a machine of two cores
 def test_selected_tests_pass_with_the_oldest_version() -> None:
     if not (FOLDER / "pyspark").exists():

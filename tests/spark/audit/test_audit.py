@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 # Spark plans and runs some thirty jobs for each audit: ten seconds.
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.timeout(900),
     pytest.mark.xdist_group("spark"),
     pytest.mark.usefixtures("small_plans"),
 ]

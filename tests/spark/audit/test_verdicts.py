@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 # An audit is some fifty small jobs of Spark's: ten seconds.
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.timeout(900),
     pytest.mark.xdist_group("spark"),
     pytest.mark.usefixtures("small_plans"),
 ]
