@@ -65,9 +65,9 @@ CHANGES = (
         _is_elected,
     ),
     Change(
-        "the set shrinks after a silent slave, 20 s",
+        "the set shrinks after a silent slave, 16 s",
         _silent_slave,
-        lambda mq: mq.clock.advance("20s"),
+        lambda mq: mq.clock.advance("16s"),
         lambda group: len(group.in_sync) == 2,
     ),
     Change(

@@ -92,7 +92,7 @@ class Controller:
         self.dispatcher: Dispatcher[Controller] = VersionedDispatcher(
             self, self.handlers, on_unknown=not_supported
         )
-        self.liveness = Liveness(name, clock, journal, self._inactive)
+        self.liveness = Liveness(name, clock, journal, self._inactive, self._silent)
         self._start_config = config
         self.black_list = config.config_black_list
         """Keys that no request may change: those of the start, as in Java."""
@@ -321,6 +321,11 @@ class Controller:
     def _is_settled(self, name: str, replicas: Any, sync: Any) -> bool:
         master = sync.master_broker_id
         return master is None or self.liveness.is_alive(sync.cluster, name, master)
+
+    def _silent(self, broker_name: str | None) -> None:
+        """Let the next scan for dead masters see it: it may come before that for dead brokers."""
+        if self.leads and not self.group.is_jraft:  # which has one scan
+            self.watch(broker_name or "")
 
     def _inactive(self, identity: BrokerIdentityInfo, why: str) -> None:
         """Elect another master if the dead broker was one.

@@ -78,7 +78,11 @@ class LiveBroker(msgspec.Struct):
 
 
 class Liveness:
-    """The brokers that send one controller heartbeats; ``on_inactive`` is called for the dead."""
+    """The brokers that send one controller heartbeats.
+
+    ``on_silent`` is called with a broker's name when its last heartbeat no longer counts, and
+    ``on_inactive`` when the next scan finds it: then it is forgotten, and its connection closed.
+    """
 
     def __init__(
         self,
@@ -86,11 +90,13 @@ class Liveness:
         clock: NodeClock,
         journal: Journal,
         on_inactive: Callable[[BrokerIdentityInfo, str], None],
+        on_silent: Callable[[str | None], None],
     ) -> None:
         self._name = name
         self._clock = clock
         self._journal = journal
         self._on_inactive = on_inactive
+        self._on_silent = on_silent
         self._table: dict[BrokerIdentityInfo, LiveBroker] = {}
         self._of_session: dict[Session, dict[BrokerIdentityInfo, None]] = {}
         self._orphans: dict[BrokerIdentityInfo, None] = {}
@@ -207,9 +213,11 @@ class Liveness:
 
     def _watch(self, identity: BrokerIdentityInfo, live: LiveBroker) -> None:
         """Start the timer of a broker, unless it has one that is early enough."""
-        due_ms = self._due_ms(live)
-        if live.timer is not None and live.timer.pending and live.timer.due_ms <= due_ms:
-            return
+        due_ms = _silent_ms(live)
+        if live.timer is None or not live.timer.pending or live.timer.due_ms > due_ms:
+            self._look_at(due_ms, identity, live)
+
+    def _look_at(self, due_ms: int, identity: BrokerIdentityInfo, live: LiveBroker) -> None:
         self._clock.cancel(live.timer)
 
         def move(ms: int) -> None:
@@ -228,18 +236,19 @@ class Liveness:
             routine=move,
         )
 
-    def _due_ms(self, live: LiveBroker) -> int:
-        return next_tick_ms(
-            # Java compares with a strict >: a broker lives after exactly its time-out.
-            live.last_update_ms + live.timeout_ms + 1,
-            self._started_ms[live.outside],
-            SCAN_FIRST_MS,
-            self._period_ms,
-        )
+    def _scan_ms(self, live: LiveBroker) -> int:
+        """Return when a scan finds a broker that stays silent."""
+        started_ms = self._started_ms[live.outside]
+        return next_tick_ms(_silent_ms(live), started_ms, SCAN_FIRST_MS, self._period_ms)
 
     def _look(self, identity: BrokerIdentityInfo, live: LiveBroker) -> None:
-        if self._due_ms(live) > self._now_ms(live):
+        if self._counts(live):
             self._watch(identity, live)
+            return
+        scan_ms = self._scan_ms(live)
+        if scan_ms > self._now_ms(live):
+            self._look_at(scan_ms, identity, live)
+            self._on_silent(identity.broker_name)
             return
         self._remove(identity)
         if live.session is not None:
@@ -260,3 +269,11 @@ class Liveness:
             others.pop(identity, None)
             if not others:
                 del self._of_session[session]
+
+
+def _silent_ms(live: LiveBroker) -> int:
+    """Return when a heartbeat no longer counts.
+
+    Java compares with a strict ``>``: a broker lives after exactly its time-out.
+    """
+    return live.last_update_ms + live.timeout_ms + 1

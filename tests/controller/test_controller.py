@@ -79,6 +79,29 @@ def test_silent_master_is_replaced_at_the_scan_after_its_time_out() -> None:
     assert second.master == ("2", "2")
 
 
+def test_silent_master_is_replaced_at_the_scan_for_masters_if_that_comes_first() -> None:
+    lab = ControllerLab()
+    first, second, third = three(lab)
+    beat_for(lab, 3, first, second, third)
+    beat_for(lab, 11, second, third)
+    assert second.master == ("1", "1"), "its heartbeat counts until 13 s; the scan is at 15 s"
+    beat_for(lab, 1, second, third)
+    assert second.master == ("2", "2")
+    assert not first.peer.closed
+    beat_for(lab, 2, second, third)
+    assert first.peer.closed, "the scan for dead brokers is at 17 s"
+
+
+def test_silent_master_under_jraft_is_replaced_at_the_scan_for_brokers() -> None:
+    lab = ControllerLab(config=ControllerConfig(controller_type="jRaft"))
+    first, second, third = three(lab)
+    beat_for(lab, 3, first, second, third)
+    beat_for(lab, 13, second, third)
+    assert second.master == ("1", "1")
+    beat_for(lab, 1, second, third)
+    assert second.master == ("2", "2")
+
+
 def test_silence_of_outside_brokers_is_real_time() -> None:
     lab = ControllerLab()
     first, second, _ = three(lab, outside=True)
