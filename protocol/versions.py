@@ -14,19 +14,26 @@ _FIRST = (
     *("SNAPSHOT", "ALPHA1", "BETA1", "BETA2", "BETA3", "BETA4", "BETA5", "BETA6_SNAPSHOT", "BETA6"),
     *("BETA7_SNAPSHOT", "BETA7", "BETA8_SNAPSHOT", "BETA8", "BETA9_SNAPSHOT", "BETA9", "FINAL"),
 )
-_LAST_OF_3_0 = 15
+_LINES = ((212, 4, 0, 0), (86, 3, 3, 1), (66, 3, 2, 0), (46, 3, 1, 0), (14, 3, 0, 0))
+"""From the last to the first: the number with which some releases begin, how the first of them is
+called, x.y.z; what has another z of 0 in its x.y has nine releases, others ten."""
+_LAST = 611
 
 
 def version_name(version: int) -> str:
-    """Return the name of a version before 3.1.8: the only ones that a broker ever complains about.
+    """Return the name of a version, 0 or more.
 
-    ``version`` is 0 or more.
+    Source: common/MQVersion.java#getVersionDesc (5.5.0)
     """
     if version < len(_FIRST):
         return f"V3_0_0_{_FIRST[version]}"
-    number, released = divmod(version - len(_FIRST), 2)
-    number += 1  # of 3.0.x
-    name = f"V3_0_{number}" if number <= _LAST_OF_3_0 else f"V3_1_{number - _LAST_OF_3_0 - 1}"
+    if version > _LAST:
+        return "HIGHER_VERSION"
+    begin, major, minor, first = next(line for line in _LINES if line[0] <= version)
+    number, released = divmod(version - begin, 2)
+    further, patch = (0, number) if minor == 0 and major == 3 else divmod(number, 10 - first)
+    more_major, minor = divmod(minor + further, 10)
+    name = f"V{major + more_major}_{minor}_{first + patch}"
     return name if released else f"{name}_SNAPSHOT"
 
 
