@@ -68,10 +68,10 @@ class _StartableCluster(ClusterBase):
         require_limits(spec)
         life.thread = thread = ClusterThread(spec)
         try:
-            if spec.control is not None:
-                from fakemq.control.port import open_control  # few tests pay for it
+            if spec.speaks_http:
+                from fakemq.control.opening import open_http  # few tests pay for it
 
-                life.control_url = thread.wait(open_control(spec.control, thread.server))
+                life.control_url = thread.wait(open_http(thread.server))
             if spec.ready_file is not None:
                 from fakemq.serving.ready import ready_info, write_ready_file  # few tests want it
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import sys
 from collections.abc import Callable, Container
-from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -16,7 +15,7 @@ from fakemq.config.spec import require_supported
 
 if TYPE_CHECKING:
     from fakemq.config.spec import ClusterSpec
-    from fakemq.serving.foreground import Watch
+    from fakemq.serving.foreground import OpenControl, Watch
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -95,9 +94,9 @@ def run(ctx: click.Context, spec: ClusterSpec, *, quiet: bool = True) -> None:
         from fakemq.commands import live_summary
 
         watch = live_summary.watch
-    control = None
-    if spec.control is not None:
-        from fakemq.control.port import open_control
+    control: OpenControl | None = None
+    if spec.speaks_http:
+        from fakemq.control.opening import open_http
 
-        control = partial(open_control, spec.control)
+        control = open_http
     ctx.exit(foreground.serve(spec, control, watch))

@@ -6,7 +6,7 @@ import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from fakemq.config.files import ConfigSource, Settings, Warn, complaining, load, warn_user
-from fakemq.config.model import BrokerConfig, Value, keys_of, text_of
+from fakemq.config.model import WHY_NO_OTHER, BrokerConfig, Value, keys_of, text_of
 from fakemq.errors import ConfigError
 from fakemq.files.folder_names import FolderName, FolderNameError, folder_name
 
@@ -44,6 +44,7 @@ _OPTIONS_OF = {
 _FOLLOWS = {
     "ha_listen_port": "it is listenPort + 1",
     "broker_id": "a master has brokerId 0",
+    "metrics_exporter_type": WHY_NO_OTHER,
 }
 """Why a key of a config does not have the value that the config says, where no option sets it."""
 
@@ -204,6 +205,7 @@ def settled(config: BrokerConfig, source: Settings | None = None) -> BrokerConfi
         where = (source and (source.where.get("broker_id") or source.name)) or config.node_name
         raise ConfigError(f"{where}: Slave's brokerId must be > 0")
     config.ha_listen_port = config.listen_port and config.listen_port + 1
+    config.without_others()
     if source is not None:
         config.texts = source.texts
     return config
@@ -283,6 +285,8 @@ def refuse_shared_ports(
             wanted.append((port, f"{node} (listenPort)"))
             wanted.append((port - 2, f"{node} (VIP port, listenPort - 2)"))
             wanted.append((port + 1, f"{node} (HA port, listenPort + 1)"))
+        if config.metrics_port:
+            wanted.append((config.metrics_port, f"{node} (metricsPromExporterPort)"))
     for port, owner in wanted:
         if port == 0 and owner.startswith("name server"):
             continue

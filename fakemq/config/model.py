@@ -9,7 +9,7 @@ snake_case (``config.broker_name``); files, printouts and admin requests use Jav
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, ClassVar, Self, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, Literal, Self, TypeAlias
 
 from fakemq.config.keys import (
     BrokerKeys,
@@ -226,6 +226,14 @@ class BrokerConfig(
         return False
 
     @property
+    def metrics_port(self) -> int | None:
+        """The port at which Prometheus reads its metrics, 0 for a free one; None without one."""
+        return None
+
+    def without_others(self) -> None:
+        """Leave out what only exporters need that fakemq does not have."""
+
+    @property
     def is_slave(self) -> bool:
         """Whether ``brokerRole`` is SLAVE. The id follows from the role, never vice versa."""
         return self.broker_role == "SLAVE"
@@ -238,6 +246,20 @@ class NamesrvConfig(Config, NamesrvKeys, NettyServerKeys):
     listen_port: int = 9876
     scan_not_active_broker_interval = 10_000
     """How often silent brokers are looked for, in ms: a constant in 4.9.7, a key in 5.5.0."""
+
+
+ExporterType: TypeAlias = Literal["DISABLE", "OTLP_GRPC", "PROM", "LOG"]
+WHY_NO_OTHER = "fakemq exports metrics to Prometheus only (PROM)"
+
+
+def port_of(exporter: ExporterType, port: int) -> int | None:
+    """Return the port at which Prometheus reads metrics; None without one."""
+    return port if exporter == "PROM" else None
+
+
+def that_we_have(exporter: ExporterType) -> ExporterType:
+    """Return the exporter that acts if a config wants this one."""
+    return "PROM" if exporter == "PROM" else "DISABLE"
 
 
 _KEYS: dict[type[Config], dict[str, Key]] = {}

@@ -120,6 +120,18 @@ class ClusterSpec(msgspec.Struct, frozen=True, kw_only=True):
     journal_path: str | None = None
 
     @property
+    def exports_metrics(self) -> bool:
+        """Whether a node has a port for Prometheus."""
+        ports = [config.metrics_port for config in self.broker_configs]
+        ports += [one.config.metrics_port for one in self.controllers]
+        return any(port is not None for port in ports)
+
+    @property
+    def speaks_http(self) -> bool:
+        """Whether there is a port that speaks HTTP."""
+        return self.control is not None or self.exports_metrics
+
+    @property
     def cluster_name(self) -> str:
         """The brokerClusterName of the first broker: ``DefaultCluster`` unless a config says so."""
         return self.broker_configs[0].broker_cluster_name if self.broker_configs else ""

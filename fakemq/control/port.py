@@ -19,6 +19,8 @@ from fakemq.core.views import NODE
 from fakemq.serving.listener import Acceptor, Port
 
 if TYPE_CHECKING:
+    from starlette.types import ASGIApp
+
     from fakemq.config.control import ControlSpec
     from fakemq.serving.server import ClusterServer
 
@@ -32,6 +34,22 @@ class _Config(uvicorn.Config):
 
     def configure_logging(self) -> None:
         pass
+
+
+def http_config(app: ASGIApp) -> uvicorn.Config:
+    """Return the configuration of connections that ``app`` answers."""
+    config = _Config(
+        app,
+        interface="asgi3",
+        ws="none",
+        lifespan="off",
+        proxy_headers=False,
+        server_header=False,
+        date_header=False,
+        log_config=None,
+    )
+    config.load()
+    return config
 
 
 async def open_control(spec: ControlSpec, server: ClusterServer) -> str:
@@ -49,16 +67,7 @@ class ControlPort:
         self._port = Port(spec.listen, spec.port, "control port", "control_port")
         self._control = Control(server)
         hosts = LOOPBACK | {spec.listen} if spec.on_loopback else None
-        config = _Config(
-            make_app(self._control, Guard(spec.token, hosts)),
-            ws="none",
-            lifespan="off",
-            proxy_headers=False,
-            server_header=False,
-            date_header=False,
-            log_config=None,
-        )
-        config.load()
+        config = http_config(make_app(self._control, Guard(spec.token, hosts)))
         state = self._state = ServerState()
         warn = partial(server.core.journal.peer_warnings.warn, NODE, "control port")
         self._acceptor = Acceptor(self._port, lambda _: HttpConnection(config, state, warn), warn)

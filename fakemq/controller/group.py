@@ -127,6 +127,11 @@ class ControllerGroup:
                 self._log.close()
                 raise
 
+    @property
+    def log_bytes(self) -> int | None:
+        """The size of the log's file; None without one."""
+        return None if self._log is None else self._log.size_bytes
+
     def elect_first(self) -> None:
         """Let the first controller lead at once, as a cluster is ready when it has started."""
         if self.leader is None and (able := self._able):

@@ -160,6 +160,10 @@ class Liveness:
         live = self._table.get(BrokerIdentityInfo(cluster, broker_name, broker_id))
         return live is not None and self._counts(live)
 
+    def alive(self) -> list[BrokerIdentityInfo]:
+        """Return the brokers whose last heartbeat still counts."""
+        return [identity for identity, live in self._table.items() if self._counts(live)]
+
     def standing(self, cluster: str | None, broker_name: str, broker_id: int) -> LiveBroker | None:
         """Return what a broker's heartbeats said; None if it sends none."""
         return self._table.get(BrokerIdentityInfo(cluster, broker_name, broker_id))

@@ -35,6 +35,11 @@ class BrokerView(Handle):
         return self._core.broker(self.name)  # another one after the cluster was started again
 
     @property
+    def metrics_addr(self) -> str:
+        """``host:port`` at which Prometheus reads its metrics; FakemqError without such a port."""
+        return self._metrics_addr(self.name)
+
+    @property
     def state(self) -> str:
         """``running``, ``paused``, ``stopping`` or ``stopped``."""
         return self._call(lambda: self._broker.state.value)

@@ -27,6 +27,11 @@ class ControllerHandle(Handle):
         return self._core.controllers_called(self.name)[0]
 
     @property
+    def metrics_addr(self) -> str:
+        """``host:port`` at which Prometheus reads its metrics; FakemqError without such a port."""
+        return self._metrics_addr(self.name)
+
+    @property
     def clock(self) -> NodeClockHandle:
         """The clock as this controller sees it; `NodeClockHandle.skew` makes it wrong."""
         return NodeClockHandle(self._running, lambda: self._controller.clock)

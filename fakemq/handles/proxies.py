@@ -32,6 +32,11 @@ class ProxyHandle(Handle):
         return proxy
 
     @property
+    def metrics_addr(self) -> str:
+        """``host:port`` at which Prometheus reads its metrics; FakemqError without such a port."""
+        return self._metrics_addr(self.name)
+
+    @property
     def clock(self) -> NodeClockHandle:
         """The clock as the front sees it; `NodeClockHandle.skew` makes it wrong."""
         return NodeClockHandle(self._running, lambda: self._proxy.clock)

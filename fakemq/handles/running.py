@@ -10,6 +10,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
+from fakemq.errors import FakemqError
+
 if TYPE_CHECKING:
     from fakemq.biographies.biographer import Biographer
     from fakemq.core.cluster import ClusterCore
@@ -98,6 +100,15 @@ class Handle:
     @property
     def _core(self) -> ClusterCore:
         return self._running().server.core
+
+    def _metrics_addr(self, node: str) -> str:
+        found = self._running().server.exporters.get(node)
+        if found is None:
+            raise FakemqError(
+                f"{node} has no port for Prometheus: start the cluster with"
+                ' reference="5.5.0" and config={"metricsExporterType": "PROM"}'
+            )
+        return found.port.addr
 
     def _call(self, function: Callable[[], T]) -> T:
         """Call ``function`` on the cluster's thread and return its result."""

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from fakemq.config.spec import ClusterSpec
     from fakemq.core.cluster import ClusterCore
 
-OpenControl = Callable[["ClusterServer"], Coroutine[object, object, str]]
-"""Open the control port of a running server; return its URL."""
+OpenControl = Callable[["ClusterServer"], Coroutine[object, object, "str | None"]]
+"""Open the HTTP ports of a running server; return the URL of the control port, None without it."""
 
 Watch = Callable[["ClusterServer", ReadyInfo], Coroutine[object, object, None]]
 """Runs beside a server that is ready, until it is cancelled."""

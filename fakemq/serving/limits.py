@@ -51,6 +51,7 @@ def require_limits(spec: ClusterSpec) -> None:
 def _require_descriptors(spec: ClusterSpec) -> None:
     ports = len(spec.namesrv_ports) + _BROKER_PORTS * len(spec.broker_configs)
     ports += (spec.control is not None) + (spec.grpc_port is not None) + len(spec.controllers)
+    ports += sum(config.metrics_port is not None for config in spec.broker_configs)
     stores = sum(config.store_path_root_dir is not None for config in spec.broker_configs)
     needed = _LOOP_DESCRIPTORS + _NODE_DESCRIPTORS * ports + _STORE_DESCRIPTORS * stores
     needed += _CONNECTIONS + SPARE_DESCRIPTORS

@@ -60,6 +60,8 @@ class ReadyInfo(msgspec.Struct, frozen=True, kw_only=True):
     """``host:port`` for gRPC clients; left out without such a port."""
     tls: ReadyTls | msgspec.UnsetType = msgspec.UNSET
     """Left out unless an option asks for TLS."""
+    metrics: dict[str, str] | msgspec.UnsetType = msgspec.UNSET
+    """Node → ``host:port`` of its metrics for Prometheus; left out without any."""
     brokers: tuple[ReadyBroker, ...] = ()
 
 
@@ -86,6 +88,7 @@ def ready_info(server: ClusterServer, control_url: str | None) -> ReadyInfo:
         controllers=";".join(core.controller_addrs) or msgspec.UNSET,
         grpc=server.grpc_addr or msgspec.UNSET,
         tls=_ready_tls(server.tls),
+        metrics={name: one.port.addr for name, one in server.exporters.items()} or msgspec.UNSET,
         brokers=brokers,
     )
 
@@ -114,6 +117,9 @@ def ready_line(info: ReadyInfo) -> str:
         parts.append(f"grpc {info.grpc}")
     if info.control is not None:
         parts.append(f"control {info.control}")
+    if info.metrics is not msgspec.UNSET:
+        addrs = " ".join(f"{node} {addr}" for node, addr in info.metrics.items())
+        parts.append(f"metrics {addrs}")
     if info.tls is not msgspec.UNSET:
         parts.append(f"tls {info.tls.mode} {info.tls.ca_file}".rstrip())
     return f"fakemq ready: {', '.join(parts)} (pid {info.pid})"

@@ -1,9 +1,10 @@
 """A cluster behind real sockets, on the running asyncio loop."""
 
+# Over 400 lines: the life of each kind of node is one with that of its ports.
+
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
@@ -21,6 +22,7 @@ from fakemq.net.tcp import TcpLink
 from fakemq.serving.driver import Driver
 from fakemq.serving.listener import (
     DEFAULTS,
+    Acceptor,
     BrokerPorts,
     LinkType,
     Listener,
@@ -28,7 +30,7 @@ from fakemq.serving.listener import (
     SocketOptions,
     TcpConnector,
 )
-from fakemq.serving.tls import ClusterTls
+from fakemq.serving.tls import ClusterTls, hosts_of
 
 if TYPE_CHECKING:
     from fakemq.clock.slices import Steps
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
     from fakemq.journal.file import JournalFile
     from fakemq.net.link import Accept
     from fakemq.proxy.proxy import Proxy
+    from fakemq.serving.exported import ExportedNode
 
 T = TypeVar("T")
 
@@ -62,7 +65,7 @@ class ClusterServer:
         self._held = HeldBytes()
         self._links = OpenLinks()
         protocols = () if spec.grpc_port is None else ("h2",)
-        self.tls = ClusterTls(spec.tls, _hosts(spec), self._warn_of_tls, protocols)
+        self.tls = ClusterTls(spec.tls, hosts_of(spec), self._warn_of_tls, protocols)
         self._tcp = TcpConnector(self._held, self._links, self.tls.connect, self._warn_of_tls)
         try:
             self._namesrv_ports = [
@@ -91,12 +94,18 @@ class ClusterServer:
                     for one, port in zip(spec.controllers, self._controller_ports, strict=True)
                 ],
             )
+            self.exporters: dict[str, ExportedNode] = {}
+            """The nodes whose metrics can be read, by name."""
+            if spec.exports_metrics:
+                from fakemq.serving.exported import exported  # few clusters export metrics
+
+                self.exporters = exported(self.core, spec, self._ports)
         except BaseException:
             self._close_ports()
             raise
         self._driver: Driver | None = None
         self._journal_file: JournalFile | None = None
-        self._listeners: dict[str, list[Listener]] = {}
+        self._listeners: dict[str, list[Acceptor]] = {}
         self._services: list[Service] = []
 
     def _port(self, number: int, use: str, option: str) -> Port:
@@ -108,6 +117,11 @@ class ClusterServer:
         ports = BrokerPorts(self.spec.listen, number, node)
         self._ports.append(ports)
         return ports
+
+    def listen_beside(self, node: str, acceptor: Acceptor) -> None:
+        """Open a further port of a running node, which closes and opens with its others."""
+        self._listeners[node].append(acceptor)
+        acceptor.open()
 
     async def start(self) -> None:
         """Start all nodes, then listen: a client that can connect finds all nodes registered."""
@@ -389,12 +403,3 @@ class ClusterServer:
         for port in self._ports:
             port.close()
         self._ports.clear()
-
-
-def _hosts(spec: ClusterSpec) -> Iterator[str]:
-    """Yield the names and addresses that a throw-away certificate is for."""
-    yield from ("localhost", "127.0.0.1", "::1")
-    hosts = [spec.listen, spec.advertised_host]
-    hosts += [config.broker_ip1 for config in spec.broker_configs]
-    for host in hosts:
-        yield host.strip("[]")

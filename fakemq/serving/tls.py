@@ -5,7 +5,7 @@ What costs time is made when it is first needed: most clusters never see a byte 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from fakemq.errors import ConfigError, FakemqError
@@ -13,7 +13,7 @@ from fakemq.errors import ConfigError, FakemqError
 if TYPE_CHECKING:
     import ssl
 
-    from fakemq.config.spec import TlsSpec
+    from fakemq.config.spec import ClusterSpec, TlsSpec
     from fakemq.config.tls import TlsSettings
     from fakemq.tls.authority import Authority
     from fakemq.tls.contexts import ClientTls
@@ -227,3 +227,12 @@ def _content(path: str) -> bytes | None:
             return file.read()
     except OSError:
         return None
+
+
+def hosts_of(spec: ClusterSpec) -> Iterator[str]:
+    """Yield the names and addresses that a throw-away certificate is for."""
+    yield from ("localhost", "127.0.0.1", "::1")
+    hosts = [spec.listen, spec.advertised_host]
+    hosts += [config.broker_ip1 for config in spec.broker_configs]
+    for host in hosts:
+        yield host.strip("[]")

@@ -33,6 +33,7 @@ LAYERS = (
     "controller namesrv broker",
     "proxy",
     "core",
+    "metrics",
     "dump biographies serving inside",
     "decoding",
     "handles",

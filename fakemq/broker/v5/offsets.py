@@ -31,9 +31,9 @@ class PullOffsets:
         """Store where the group's next pull begins."""
         self._table[topic, group, queue_id] = offset
 
-    def find(self, topic: str, group: str, queue_id: int) -> int:
-        """Return where the group's next pull begins; 0 if it never pulled."""
-        return self._table.get((topic, group, queue_id), 0)
+    def find(self, topic: str, group: str, queue_id: int, default: int = 0) -> int:
+        """Return where the group's next pull begins; ``default`` if it never pulled."""
+        return self._table.get((topic, group, queue_id), default)
 
     def forget(self, group: str) -> Steps[None]:
         """Remove the entries of a group."""

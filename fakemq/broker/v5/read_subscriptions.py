@@ -11,12 +11,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from fakemq.clock.slices import A_STEP
 from fakemq.protocol.pop import normal_topic
 from fakemq.protocol.subscription import SubscriptionError, build_subscription
 from fakemq.protocol.topics import RETRY_PREFIX
 
 if TYPE_CHECKING:
     from fakemq.clock.node_clock import NodeClock
+    from fakemq.clock.slices import Steps
     from fakemq.config.v5.model import BrokerConfig5
     from fakemq.protocol.bodies.heartbeat import SubscriptionData
 
@@ -74,6 +76,18 @@ class ReadSubscriptions:
         except SubscriptionError:
             return None
         found.sub_version = time_ms
+        return found
+
+    def groups(self) -> Steps[dict[str, list[tuple[str, bool]]]]:
+        """Return what each group has read lately: topics, and whether it popped or pulled them."""
+        found: dict[str, list[tuple[str, bool]]] = {}
+        for number, key in enumerate(list(self._table), 1):
+            read = self._table.get(key)
+            if read is not None and not self._is_over(read):
+                group, topic = key
+                found.setdefault(group, []).append((topic, read[3]))
+            if not number % A_STEP:
+                yield
         return found
 
     def __len__(self) -> int:

@@ -12,6 +12,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from fakemq.config import keys
+from fakemq.config.model import WHY_NO_OTHER as METRICS
+from fakemq.config.model import ExporterType as ExporterType
 
 if TYPE_CHECKING:
     from typing import Annotated
@@ -39,7 +41,8 @@ POP_HELD = "what is held for a topic or group ends with its connections"
 REVIVE = "each revive queue has one deadline, see docs/architecture.md"
 WHEEL = "the wheel is made from the timer log"
 ROCKSDB = "there is no RocksDB store"
-METRICS = "there are no exporters of metrics"
+TIMER_COUNTS = "the counts of timers by topic are never wrong"
+ACCOUNTS = "there are no statistics of accounts"
 LITE = "there are no lite topics"
 CONTAINER = "no slave acts as a master"
 ALONE = "a broker is started without a container"
@@ -88,8 +91,8 @@ class BrokerKeys5(keys.BrokerKeys):
     admin_broker_thread_pool_queue_capacity: Annotated[int, Idle(keys.THREADS)] = 10000
     load_balance_thread_pool_queue_capacity: Annotated[int, Idle(keys.THREADS)] = 100000
     commercial_size_per_msg: Annotated[int, Idle("only hooks of other vendors read it")] = 4 * 1024
-    account_stats_enable: Annotated[bool, Idle(METRICS)] = True
-    account_stats_print_zero_values: Annotated[bool, Idle(METRICS)] = True
+    account_stats_enable: Annotated[bool, Idle(ACCOUNTS)] = True
+    account_stats_print_zero_values: Annotated[bool, Idle(ACCOUNTS)] = True
     max_stats_idle_time_in_minutes: Annotated[int, Idle(NOT_YET)] = -1
     send_heartbeat_timeout_millis: Annotated[int, Idle(CONTAINER)] = 1000
     wait_time_mills_in_lite_pull_queue: Annotated[Long, Idle(POOL)] = 5 * 1000
@@ -137,7 +140,9 @@ class BrokerKeys5(keys.BrokerKeys):
     pop_long_polling_force_notify_interval: Annotated[
         Long, Acts("how often an arrival wakes any pop")
     ] = 800
-    enable_notify_before_pop_calculate_lag: Annotated[bool, Idle(METRICS)] = True
+    enable_notify_before_pop_calculate_lag: Annotated[
+        bool, Idle("a held pop is answered when a message arrives, before any scrape")
+    ] = True
     enable_notify_after_pop_order_lock_release: Annotated[
         bool, Acts("whether a lock's end wakes pops")
     ] = True
@@ -191,7 +196,9 @@ class BrokerKeys5(keys.BrokerKeys):
     default_pop_share_queue_num: Annotated[
         int, Acts("how clients that pop share queues if nothing was set")
     ] = -1
-    transaction_metric_flush_interval: Annotated[Long, Idle(METRICS)] = 10 * 1000
+    transaction_metric_flush_interval: Annotated[
+        Long, Idle("how many half messages there are is not written to a file")
+    ] = 10 * 1000
     transaction_check_rocksdb_core_threads: Annotated[int, Idle(ROCKSDB)] = 2
     transaction_check_rocksdb_max_threads: Annotated[int, Idle(ROCKSDB)] = 5
     transaction_check_rocksdb_queue_capacity: Annotated[int, Idle(ROCKSDB)] = 2000
@@ -248,34 +255,70 @@ class BrokerKeys5(keys.BrokerKeys):
     broker_election_priority: Annotated[
         int, Acts("which of equal replicas is elected: the one with the lowest")
     ] = (1 << 31) - 1
-    use_static_subscription: Annotated[bool, Idle(METRICS)] = False
-    metrics_exporter_type: Annotated[str, Idle(METRICS)] = "DISABLE"
-    metrics_otel_cardinality_limit: Annotated[int, Idle(METRICS)] = 50 * 1000
+    use_static_subscription: Annotated[
+        bool, Idle("groups have no subscriptions of their own: members say them")
+    ] = False
+    metrics_exporter_type: Annotated[
+        ExporterType,
+        Acts(
+            "`PROM`: Prometheus can read its metrics ([metrics.md](metrics.md)); read at the start"
+        ),
+    ] = "DISABLE"
+    metrics_otel_cardinality_limit: Annotated[
+        AboveZero, Acts("how many series each metric has at most; read at the start")
+    ] = 50 * 1000
     metrics_grpc_exporter_target: Annotated[str, Idle(METRICS)] = ""
     metrics_grpc_exporter_header: Annotated[str, Idle(METRICS)] = ""
     metric_grpc_exporter_time_out_in_mills: Annotated[Long, Idle(METRICS)] = 3 * 1000
     metric_grpc_exporter_interval_in_mills: Annotated[Long, Idle(METRICS)] = 60 * 1000
     metric_logging_exporter_interval_in_mills: Annotated[Long, Idle(METRICS)] = 10 * 1000
-    metrics_prom_exporter_port: Annotated[int, Idle(METRICS)] = 5557
-    metrics_prom_exporter_host: Annotated[str, Idle(METRICS)] = ""
-    metrics_label: Annotated[str, Idle(METRICS)] = ""
+    metrics_prom_exporter_port: Annotated[
+        int, Acts("the port for Prometheus, 0 for a free one; read at the start")
+    ] = 5557
+    metrics_prom_exporter_host: Annotated[
+        str, Acts("the address of that port, by default brokerIP1; read at the start")
+    ] = ""
+    metrics_label: Annotated[
+        str, Acts("further labels of all metrics: `NAME:VALUE,NAME:VALUE`; read at the start")
+    ] = ""
     metrics_export_batch_max_data_points: Annotated[int, Idle(METRICS)] = 1000
-    metrics_in_delta: Annotated[bool, Idle(METRICS)] = False
-    enable_remoting_metrics: Annotated[bool, Idle(METRICS)] = True
-    enable_message_store_metrics: Annotated[bool, Idle(METRICS)] = True
-    enable_pop_metrics: Annotated[bool, Idle(METRICS)] = True
-    enable_connection_metrics: Annotated[bool, Idle(METRICS)] = True
-    enable_transaction_metrics: Annotated[bool, Idle(METRICS)] = True
-    enable_stats_metrics: Annotated[bool, Idle(METRICS)] = True
-    enable_request_metrics: Annotated[bool, Idle(METRICS)] = True
-    enable_lag_and_dlq_metrics: Annotated[bool, Idle(METRICS)] = True
+    metrics_in_delta: Annotated[
+        bool, Acts("whether all metrics have the label `aggregation`; read at the start")
+    ] = False
+    enable_remoting_metrics: Annotated[
+        bool, Acts("whether there are metrics of the latency of requests; read at the start")
+    ] = True
+    enable_message_store_metrics: Annotated[
+        bool, Acts("whether there are metrics of the store and its timers; read at the start")
+    ] = True
+    enable_pop_metrics: Annotated[
+        bool, Acts("whether there are metrics of POP; read at the start")
+    ] = True
+    enable_connection_metrics: Annotated[
+        bool, Acts("whether there are metrics of connections; read at the start")
+    ] = True
+    enable_transaction_metrics: Annotated[
+        bool, Acts("whether there are metrics of transactions; read at the start")
+    ] = True
+    enable_stats_metrics: Annotated[
+        bool, Acts("whether there are metrics of numbers of topics and groups; read at the start")
+    ] = True
+    enable_request_metrics: Annotated[
+        bool,
+        Acts("whether there are metrics of messages that came in or went out; read at the start"),
+    ] = True
+    enable_lag_and_dlq_metrics: Annotated[
+        bool, Acts("whether there are metrics of lags and dead letters; read at the start")
+    ] = True
     channel_expired_timeout: Annotated[
         Long, Acts("how long a consumer may send no heartbeat, in ms")
     ] = 1000 * 120
     subscription_expired_timeout: Annotated[
         Long, Acts("how long a pop or pull counts as a subscription")
     ] = 1000 * 60 * 10
-    estimate_accumulation: Annotated[bool, Idle(METRICS)] = True
+    estimate_accumulation: Annotated[
+        bool, Acts("whether lags count only messages with the tags that a group wants")
+    ] = True
     cold_ctr_strategy_enable: Annotated[bool, Idle(COLD)] = False
     use_p_i_d_cold_ctr_strategy: Annotated[bool, Idle(COLD)] = True
     cg_cold_read_threshold: Annotated[Long, Idle(COLD)] = 3 * 1024 * 1024
@@ -377,7 +420,7 @@ class MessageStoreKeys5(keys.MessageStoreKeys):
     timer_get_message_thread_num: Annotated[int, Idle(keys.THREADS)] = 3
     timer_put_message_thread_num: Annotated[int, Idle(keys.THREADS)] = 3
     timer_enable_disruptor: Annotated[bool, Idle(keys.THREADS)] = False
-    timer_enable_check_metrics: Annotated[bool, Idle(METRICS)] = True
+    timer_enable_check_metrics: Annotated[bool, Idle(TIMER_COUNTS)] = True
     timer_intercept_delay_level: Annotated[bool, Idle("Java does not read it")] = False
     timer_max_delay_sec: Annotated[int, Acts("the longest delay of a timer message")] = (
         3600 * 24 * 3
@@ -390,7 +433,7 @@ class MessageStoreKeys5(keys.MessageStoreKeys):
     timer_stop_enqueue: Annotated[
         bool, Acts("whether new timer messages stay in their topic without a slot")
     ] = False
-    timer_check_metrics_when: Annotated[str, Idle(METRICS)] = "05"
+    timer_check_metrics_when: Annotated[str, Idle(TIMER_COUNTS)] = "05"
     timer_skip_unknown_error: Annotated[bool, Idle("Java's own errors do not happen here")] = False
     timer_warm_enable: Annotated[bool, Idle(STORE)] = False
     timer_stop_dequeue: Annotated[bool, Acts("whether timer messages that are due stay")] = False
@@ -400,8 +443,8 @@ class MessageStoreKeys5(keys.MessageStoreKeys):
     timer_congest_num_each_slot: Annotated[
         int, Acts("messages of a slot above which sends are refused")
     ] = (1 << 31) - 1
-    timer_metric_small_threshold: Annotated[int, Idle(METRICS)] = 1000000
-    timer_progress_log_interval_ms: Annotated[int, Idle(METRICS)] = 10 * 1000
+    timer_metric_small_threshold: Annotated[int, Idle(TIMER_COUNTS)] = 1000000
+    timer_progress_log_interval_ms: Annotated[int, Idle("its progress is not logged")] = 10 * 1000
     timer_wheel_snapshot_interval_ms: Annotated[int, Idle(WHEEL)] = 10 * 1000
     commit_log_recover_max_num: Annotated[int, Idle(STORE)] = 10
     timer_rocks_d_b_enable: Annotated[bool, Unsupported("no RocksDB")] = False
@@ -499,13 +542,15 @@ class MessageStoreKeys5(keys.MessageStoreKeys):
     async_learner: Annotated[
         bool, Acts("whether a slave copies the log and is never in sync; with controllers")
     ] = False
-    max_consume_queue_scan: Annotated[int, Idle(METRICS)] = 20_000
-    sample_count_threshold: Annotated[int, Idle(METRICS)] = 5000
+    max_consume_queue_scan: Annotated[
+        AboveZero, Acts("how many entries of a queue a lag by tags looks at")
+    ] = 20_000
+    sample_count_threshold: Annotated[int, Acts("with how many that match it ends to look")] = 5000
     cold_data_flow_control_enable: Annotated[bool, Idle(COLD)] = False
     cold_data_scan_enable: Annotated[bool, Idle(COLD)] = False
     data_read_ahead_enable: Annotated[bool, Idle(COLD)] = True
     timer_cold_data_check_interval_ms: Annotated[int, Idle(COLD)] = 60 * 1000
-    sample_steps: Annotated[int, Idle(METRICS)] = 32
+    sample_steps: Annotated[int, Idle("only a store of Java's batch queues reads it")] = 32
     access_message_in_memory_hot_ratio: Annotated[int, Idle(COLD)] = 26
     enable_build_consume_queue_concurrently: Annotated[bool, Idle(keys.THREADS)] = False
     batch_dispatch_request_thread_pool_nums: Annotated[int, Idle(keys.THREADS)] = 16

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fakemq.config.keys import BrokerStartupKeys
-from fakemq.config.model import BrokerConfig, NamesrvConfig
+from fakemq.config.model import BrokerConfig, NamesrvConfig, port_of, that_we_have
 from fakemq.config.v5.keys import (
     BrokerKeys5,
     MessageStoreKeys5,
@@ -37,6 +37,13 @@ class BrokerConfig5(
     @property
     def has_controller(self) -> bool:
         return self.enable_controller_mode
+
+    @property
+    def metrics_port(self) -> int | None:
+        return port_of(self.metrics_exporter_type, self.metrics_prom_exporter_port)
+
+    def without_others(self) -> None:
+        self.metrics_exporter_type = that_we_have(self.metrics_exporter_type)
 
     @property
     def node_name(self) -> str:

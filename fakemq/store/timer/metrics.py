@@ -63,6 +63,10 @@ class TimerMetrics:
         """Return how many messages wait for a topic."""
         return self._counts.get(topic, (0, 0))[0]
 
+    def topics(self) -> list[str]:
+        """Return the topics for which messages wait, or have waited."""
+        return list(self._counts)
+
     @property
     def total(self) -> int:
         """How many messages wait for all topics together."""

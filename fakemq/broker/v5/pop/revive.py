@@ -519,6 +519,11 @@ class PopRevive:
         """Return the checkpoints that were read and are not done."""
         return [ck for queue in self._queues.values() for ck in queue.pending.values()]
 
+    def waiting_in(self, queue_id: int) -> list[PopCheckPoint]:
+        """Return those of one revive queue."""
+        queue = self._queues.get(queue_id)
+        return [] if queue is None else list(queue.pending.values())
+
 
 def _nothing() -> None:
     """A checkpoint that was put again is stored: its offset was committed before."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fakemq.config import keys
-from fakemq.config.v5.keys import METRICS
+from fakemq.config.model import WHY_NO_OTHER as METRICS
+from fakemq.config.model import ExporterType as ExporterType
 
 if TYPE_CHECKING:
     from typing import Annotated
@@ -60,16 +61,29 @@ class ControllerKeys:
     scan_inactive_master_interval: Annotated[
         LongAboveZero, Acts("how often groups without a living master are looked for, in ms")
     ] = 5 * 1000
-    metrics_exporter_type: Annotated[str, Idle(METRICS)] = "DISABLE"
+    metrics_exporter_type: Annotated[
+        ExporterType,
+        Acts(
+            "`PROM`: Prometheus can read its metrics ([metrics.md](metrics.md)); read at the start"
+        ),
+    ] = "DISABLE"
     metrics_grpc_exporter_target: Annotated[str, Idle(METRICS)] = ""
     metrics_grpc_exporter_header: Annotated[str, Idle(METRICS)] = ""
     metric_grpc_exporter_time_out_in_mills: Annotated[Long, Idle(METRICS)] = 3 * 1000
     metric_grpc_exporter_interval_in_mills: Annotated[Long, Idle(METRICS)] = 60 * 1000
     metric_logging_exporter_interval_in_mills: Annotated[Long, Idle(METRICS)] = 10 * 1000
-    metrics_prom_exporter_port: Annotated[int, Idle(METRICS)] = 5557
-    metrics_prom_exporter_host: Annotated[str, Idle(METRICS)] = ""
-    metrics_label: Annotated[str, Idle(METRICS)] = ""
-    metrics_in_delta: Annotated[bool, Idle(METRICS)] = False
+    metrics_prom_exporter_port: Annotated[
+        int, Acts("the port for Prometheus of a controller alone; read at the start")
+    ] = 5557
+    metrics_prom_exporter_host: Annotated[
+        str, Acts("the address of that port; read at the start")
+    ] = ""
+    metrics_label: Annotated[
+        str, Acts("further labels of all metrics: `NAME:VALUE,NAME:VALUE`; read at the start")
+    ] = ""
+    metrics_in_delta: Annotated[
+        bool, Acts("whether all metrics have the label `aggregation`; read at the start")
+    ] = False
     config_black_list: Annotated[
         str, Acts("keys that UPDATE_CONTROLLER_CONFIG refuses, with `;` between them")
     ] = "configBlackList;configStorePath"

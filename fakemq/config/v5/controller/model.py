@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from fakemq.config.model import Config
+from fakemq.config.model import Config, port_of
 from fakemq.config.v5.controller.keys import ControllerKeys, JraftKeys
 from fakemq.config.v5.keys import NamesrvKeys5, NettyClientKeys5, NettyServerKeys5
 
@@ -25,6 +25,11 @@ class ControllerConfig(Config, ControllerKeys, NettyServerKeys5, JraftKeys, Nett
     not_in_answers = (JraftKeys, NettyClientKeys5)
     answers_are_sorted = True
     listen_port: int = 19876
+
+    @property
+    def metrics_port(self) -> int | None:
+        """The port at which Prometheus reads its metrics, 0 for a free one; None without one."""
+        return port_of(self.metrics_exporter_type, self.metrics_prom_exporter_port)
 
     @property
     def is_jraft(self) -> bool:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fakemq.config.files import load
-from fakemq.config.model import keys_of
+from fakemq.config.files import complaining, load
+from fakemq.config.model import WHY_NO_OTHER, keys_of, that_we_have
 from fakemq.config.v5.controller.model import ControllerConfig, NamesrvWithControllerConfig
 from fakemq.config.v5.model import NamesrvConfig5
 from fakemq.errors import ConfigError, NotYetSupported
@@ -47,6 +47,7 @@ def controllers_of_cluster(
     config = ControllerConfig(controller_d_leger_group=GROUP)
     config.assign({} if folder is None else {"controller_store_path": folder})
     config.assign(keys)
+    config.metrics_exporter_type = that_we_have(config.metrics_exporter_type)
     return tuple(
         ControllerSpec(
             name=f"controller-{number}",
@@ -65,8 +66,14 @@ def controller_of_file(source: ConfigSource | None, *, strict: bool, warn: Warn)
     Raise ConfigError for a key that is missing or wrong, and NotYetSupported for a controller that
     needs others in processes of their own.
     """
-    settings = load({} if source is None else source, ControllerConfig, strict=strict, warn=warn)
-    return _of(settings)
+    with complaining(warn, strict=strict) as complain:
+        settings = load({} if source is None else source, ControllerConfig, warn=complain)
+        spec = _of(settings)
+        said = spec.config.metrics_exporter_type
+        acts = spec.config.metrics_exporter_type = that_we_have(said)
+        if acts != said:
+            complain(f"{settings.name}: metricsExporterType={said} has no effect: {WHY_NO_OTHER}")
+    return spec
 
 
 def namesrv_with_controller(
