@@ -219,7 +219,7 @@ def _answering(control: Control, guard: Guard, here: dict[str, HttpEndpoint]) ->
             in_path = {name: unquote(one) for name, one in request.path_params.items()}
             with control.bodies.begin(chosen.body_max_bytes) as body:
                 answer = chosen.answer(control, in_path, query, await _read(request, body))
-                result = await (_unless_gone(request, answer) if chosen.waits else answer)
+                result = await (unless_gone(request.receive, answer) if chosen.waits else answer)
         except Exception as error:
             return _refused(_refusal_of(control, error))
         # One turn of the loop: it passes the bytes of the change to the kernel. A client that then
@@ -258,17 +258,21 @@ def _query_of(scope: Scope) -> dict[str, list[str]]:
         raise Refusal(400, "the query is not UTF-8") from None
 
 
-async def _unless_gone(request: Request, answer: Coroutine[object, object, T]) -> T:
+async def unless_gone(receive: Receive, answer: Coroutine[object, object, T]) -> T:
     """Return the answer; cancel it and raise Refusal, which is not sent, if the client is gone."""
     answered = asyncio.ensure_future(answer)
-    # After the body, the only thing to receive is the end of the connection.
-    gone = asyncio.ensure_future(request.receive())
+    gone = asyncio.ensure_future(_end_of_client(receive))
     await asyncio.wait((answered, gone), return_when=asyncio.FIRST_COMPLETED)
     gone.cancel()
     if not answered.done():
         answered.cancel()
         raise _gone()
     return answered.result()
+
+
+async def _end_of_client(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass  # a part of a body that is not read
 
 
 def _gone() -> Refusal:

@@ -1,4 +1,4 @@
-"""One HTTP connection of the control port: uvicorn's protocol, with limits for its peer.
+"""One HTTP connection: uvicorn's protocol, with limits for its peer.
 
 uvicorn waits for ever for the rest of a request, and for a peer that does not read its answer. The
 limits count real time, whatever the cluster's clock does.
@@ -31,18 +31,24 @@ CONNECTIONS_MOST = 512
 """Connections of one port: each may hold a head, and a part of a body that is not looked at yet."""
 
 _REMOTING = (
-    "closed a connection with bytes of RocketMQ's remoting protocol: this is the control port,"
+    "closed a connection with bytes of RocketMQ's remoting protocol: this is the {use},"
     " which speaks HTTP; such a client needs the port of a name server"
 )
 
 
 class HttpConnection(H11Protocol):
-    """One HTTP connection; ``warn`` is called with each problem that its peer causes."""
+    """One HTTP connection; ``warn`` is called with each problem that its peer causes.
 
-    def __init__(self, config: Config, state: ServerState, warn: Callable[[str], None]) -> None:
+    ``use`` says what its port is for.
+    """
+
+    def __init__(
+        self, config: Config, state: ServerState, use: str, warn: Callable[[str], None]
+    ) -> None:
         super().__init__(config, state, {})
         self.access_log = False
         self.logger = _ToWarnings(warn)  # type: ignore[assignment]  # has all that uvicorn calls
+        self._use = use
         self._warn = warn
         self._arrives: asyncio.TimerHandle | None = None
         """Fires if the rest of a request does not arrive, or the end of a connection that is turned
@@ -82,7 +88,7 @@ class HttpConnection(H11Protocol):
             return
         # A remoting frame begins with a length below 2^24; no HTTP request begins so.
         if data[0] == 0 and not self._has_bytes:
-            self._warn(_REMOTING)
+            self._warn(_REMOTING.format(use=self._use))
             self.transport.abort()
             return
         self._has_bytes = True

@@ -9,23 +9,22 @@ Source: io.prometheus.metrics.exporter.common.PrometheusScrapeHandler (1.3.3)
 from __future__ import annotations
 
 import asyncio
-import gzip
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 from urllib.parse import parse_qs
 
 from starlette.requests import Request
 from starlette.responses import Response
 from uvicorn.server import ServerState
 
-from fakemq.control.app import Guard, LongList
+from fakemq.control.app import Guard, LongList, unless_gone
 from fakemq.control.connection import HttpConnection
 from fakemq.control.port import LOOPBACK, http_config
 from fakemq.control.results import Refusal
 from fakemq.dispatch.node import NodeState
 from fakemq.errors import FakemqError
 from fakemq.events.core import NodeStopped, failure
-from fakemq.metrics.text import OPEN_METRICS, PLAIN, exposition, names
+from fakemq.metrics.text import OPEN_METRICS, PLAIN, compressed, exposition, names
 from fakemq.serving.listener import Acceptor, Port
 
 if TYPE_CHECKING:
@@ -38,6 +37,9 @@ if TYPE_CHECKING:
     from fakemq.metrics.nodes import Exporter
     from fakemq.serving.server import ClusterServer
 
+MOST_AT_ONCE: Final = 4
+"""How many scrapes of a node are answered together; others wait. Each holds all of its text until
+its peer has read it, or has not for `connection.ANSWER_S`."""
 _HEALTHY = "Exporter is healthy.\n"
 _ELSEWHERE = (
     '<html><body>The metrics are at <a href="metrics">/metrics</a>, some of them at'
@@ -70,13 +72,14 @@ class MetricsAcceptor(Acceptor):
         self._guard = Guard(None, LOOPBACK | {port.host} if loopback else None)
         self._resumed = asyncio.Event()
         """Set when the node resumes, or stops, while requests wait for that."""
-        node = exporter.node.name
+        self._turns = asyncio.Semaphore(MOST_AT_ONCE)
+        node, use = exporter.node.name, "metrics port"
         config, self._state = http_config(self._answer), ServerState()
-        warn = partial(server.core.journal.peer_warnings.warn, node, "metrics port")
+        warn = partial(server.core.journal.peer_warnings.warn, node, use)
         server.core.journal.listen(self._on_entry, NodeStopped)
 
         def make(_: socket.socket) -> HttpConnection:
-            return HttpConnection(config, self._state, warn)
+            return HttpConnection(config, self._state, use, warn)
 
         super().__init__(port, make, warn)
 
@@ -95,30 +98,32 @@ class MetricsAcceptor(Acceptor):
         try:
             self._guard.check_host(scope)
             self._guard.check_site(scope, is_page=False)
-            await self._until_resumed(receive)
-            response = await self._response(scope)
+            await unless_gone(receive, self._turn())
         except Refusal as refusal:
             response = Response(f"{refusal}\n", refusal.status, media_type="text/plain")
+            await response(scope, receive, send)
+            return
+        try:
+            response = await self._response_or_error(scope)
+            await response(scope, receive, send)
+        finally:
+            self._turns.release()
+
+    async def _turn(self) -> None:
+        """Wait while the node is paused, or enough others are answered."""
+        while self._exporter.node.state is NodeState.PAUSED:
+            self._resumed.clear()
+            await self._resumed.wait()
+        await self._turns.acquire()
+
+    async def _response_or_error(self, scope: Scope) -> Response:
+        try:
+            return await self._response(scope)
         except FakemqError as error:  # the cluster was reset meanwhile
-            response = Response(f"{error}\n", 503, media_type="text/plain")
+            return Response(f"{error}\n", 503, media_type="text/plain")
         except Exception as error:
             self._server.core.journal.add(failure(self._exporter.node.name, None, error))
-            response = Response("a bug of fakemq, see its log\n", 500, media_type="text/plain")
-        await response(scope, receive, send)
-
-    async def _until_resumed(self, receive: Receive) -> None:
-        """Wait while the node is paused; raise Refusal, which is not sent, if the peer is gone."""
-        node = self._exporter.node
-        while node.state is NodeState.PAUSED:
-            self._resumed.clear()
-            resumed = asyncio.ensure_future(self._resumed.wait())
-            gone = asyncio.ensure_future(_gone(receive))
-            await asyncio.wait((resumed, gone), return_when=asyncio.FIRST_COMPLETED)
-            left = gone.done()
-            for one in (resumed, gone):
-                one.cancel()
-            if left:
-                raise Refusal(400, "the client has closed the connection")
+            return Response("a bug of fakemq, see its log\n", 500, media_type="text/plain")
 
     async def _response(self, scope: Scope) -> Response:
         path = scope["path"]
@@ -135,13 +140,6 @@ class MetricsAcceptor(Acceptor):
         parts = await self._server.carry_out(exposition(families, open_metrics=open_metrics))
         answered = {"Content-Type": OPEN_METRICS if open_metrics else PLAIN}
         if "gzip" in headers.get("accept-encoding", ""):
-            parts = [gzip.compress(b"".join(parts), mtime=0)]
-            answered |= {"Content-Encoding": "gzip"}
-            return Response(parts[0], headers=answered)
+            parts = await self._server.carry_out(compressed(parts))
+            answered["Content-Encoding"] = "gzip"
         return _Exposition(parts, answered)
-
-
-async def _gone(receive: Receive) -> None:
-    """Return when the peer has closed the connection."""
-    while (await receive())["type"] != "http.disconnect":
-        pass

@@ -64,13 +64,16 @@ class ControlPort:
     """Listens from `open` to `close`. FakemqError if another process has the port."""
 
     def __init__(self, server: ClusterServer, spec: ControlSpec) -> None:
-        self._port = Port(spec.listen, spec.port, "control port", "control_port")
+        use = "control port"
+        self._port = Port(spec.listen, spec.port, use, "control_port")
         self._control = Control(server)
         hosts = LOOPBACK | {spec.listen} if spec.on_loopback else None
         config = http_config(make_app(self._control, Guard(spec.token, hosts)))
         state = self._state = ServerState()
-        warn = partial(server.core.journal.peer_warnings.warn, NODE, "control port")
-        self._acceptor = Acceptor(self._port, lambda _: HttpConnection(config, state, warn), warn)
+        warn = partial(server.core.journal.peer_warnings.warn, NODE, use)
+        self._acceptor = Acceptor(
+            self._port, lambda _: HttpConnection(config, state, use, warn), warn
+        )
 
     @property
     def url(self) -> str:

@@ -61,19 +61,18 @@ def gauges(
     """Return the gauges that a config wants; ``halves`` are half messages by topic."""
     found = list[Any]()
     if config.enable_stats_metrics:
-        found += _stats(broker, meter)
+        found += yield from _stats(broker, meter)
     if config.enable_connection_metrics:
-        producers = yield from _producers(broker)
-        consumers = yield from _consumers(broker)
-        found.append(meter.gauge("rocketmq_producer_connections", producers))
-        found.append(meter.gauge("rocketmq_consumer_connections", consumers))
+        for role, clients in (("producer", _producers(broker)), ("consumer", _consumers(broker))):
+            counts = yield from _counted(clients)
+            found.append((yield from meter.gauge(f"rocketmq_{role}_connections", counts)))
     if config.enable_lag_and_dlq_metrics:
         found += yield from _lags(broker, meter)
     if config.enable_transaction_metrics:
         rows = [({"topic": topic}, count) for topic, count in halves.items()]
-        found.append(meter.gauge("rocketmq_half_messages", rows))
+        found.append((yield from meter.gauge("rocketmq_half_messages", rows)))
     if config.enable_message_store_metrics:
-        found += _storage(broker, meter)
+        found += yield from _storage(broker, meter)
         if broker.timers.running:
             found += yield from _timers(broker, meter)
     if config.enable_pop_metrics:
@@ -81,31 +80,52 @@ def gauges(
     return found
 
 
-def _stats(broker: Broker5, meter: Meter) -> Iterator[Family]:
+def _each(meter: Meter, metrics: Iterable[tuple[str, Rows, str]]) -> Steps[list[Family]]:
+    """Return metrics of these names, rows and units."""
+    found = []
+    for name, rows, unit in metrics:
+        found.append((yield from meter.gauge(name, rows, unit)))
+    return found
+
+
+def _stats(broker: Broker5, meter: Meter) -> Steps[list[Family]]:
     pools = broker.pools
     watermarks = [
         ({"processor": name}, 0 if pools is None or pool is None else pools.size(pool))
         for name, pool in _POOLS.items()
     ]
-    yield meter.gauge("rocketmq_processor_watermark", watermarks)
-    for name, value in (
+    numbers = (
         ("rocketmq_broker_permission", broker.config.broker_permission),
         ("rocketmq_topic_number", len(broker.topics.snapshot())),
         ("rocketmq_consumer_group_number", len(broker.groups.names())),
-    ):
-        yield meter.gauge(name, [({}, value)])
+    )
+    return (
+        yield from _each(
+            meter,
+            [
+                ("rocketmq_processor_watermark", watermarks, ""),
+                *((name, [({}, value)], "") for name, value in numbers),
+            ],
+        )
+    )
 
 
-def _producers(broker: Broker5) -> Steps[Rows]:
+def _counted(clients: Iterator[dict[str, str]]) -> Steps[Rows]:
+    """Return how many clients have the same labels."""
     counts = Counter[tuple[tuple[str, str], ...]]()
+    for number, labels in enumerate(clients, 1):
+        counts[tuple(labels.items())] += 1
+        if not number % A_STEP:
+            yield
+    return ((dict(labels), count) for labels, count in counts.items())
+
+
+def _producers(broker: Broker5) -> Iterator[dict[str, str]]:
     for members in broker.producers.snapshot().values():
-        counts.update(tuple(_client(one).items()) for one in members)
-        yield
-    return [(dict(labels), count) for labels, count in counts.items()]
+        yield from map(_client, members)
 
 
-def _consumers(broker: Broker5) -> Steps[Rows]:
-    counts = Counter[tuple[tuple[str, str], ...]]()
+def _consumers(broker: Broker5) -> Iterator[dict[str, str]]:
     for name in broker.consumers.names():
         group = broker.consumers.group(name)
         if group is not None:
@@ -114,10 +134,8 @@ def _consumers(broker: Broker5) -> Steps[Rows]:
                 "consume_mode": _MODES.get(group.consume_type or "", "null"),
                 "is_system": str(is_system_group(name)).lower(),
             }
-            members = broker.consumers.members(name)
-            counts.update(tuple((of_group | _client(one)).items()) for one in members)
-        yield
-    return [(dict(labels), count) for labels, count in counts.items()]
+            for one in broker.consumers.members(name):
+                yield of_group | _client(one)
 
 
 def _client(channel: ClientChannelInfo) -> dict[str, str]:
@@ -128,9 +146,11 @@ def _client(channel: ClientChannelInfo) -> dict[str, str]:
     }
 
 
-def _lags(broker: Broker5, meter: Meter) -> Steps[Iterable[Family]]:
+def _lags(broker: Broker5, meter: Meter) -> Steps[list[Family]]:
     rows: list[tuple[dict[str, str], GroupLag]] = []
-    for lag in (yield from lags(broker)):
+    for number, lag in enumerate((yield from lags(broker)), 1):
+        if not number % A_STEP:
+            yield
         labels = {
             "consumer_group": lag.group,
             "topic": lag.topic,
@@ -140,26 +160,36 @@ def _lags(broker: Broker5, meter: Meter) -> Steps[Iterable[Family]]:
             ).lower(),
         }
         rows.append((labels, lag))
-    return [
-        meter.gauge(
-            f"rocketmq_consumer_{name}", [(labels, value(lag)) for labels, lag in rows], unit
+    return (
+        yield from _each(
+            meter,
+            (
+                (f"rocketmq_consumer_{name}", ((one, value(lag)) for one, lag in rows), unit)
+                for name, value, unit in _LAGS
+            ),
         )
-        for name, value, unit in _LAGS
-    ]
+    )
 
 
-def _storage(broker: Broker5, meter: Meter) -> Iterator[Family]:
+def _storage(broker: Broker5, meter: Meter) -> Steps[list[Family]]:
     store, space = broker.store, broker.store.disk_space
     used_bytes = round(space.total_bytes * space.used_ratio())
-    yield meter.gauge("rocketmq_storage_size", [(STORAGE, used_bytes)], "bytes")
     unflushed = sum(file.position - file.flushed for file in store.files.dirty(LOG))
-    for what, behind in (("flush", unflushed), ("dispatch", 0)):
-        yield meter.gauge(f"rocketmq_storage_{what}_behind_bytes", [(STORAGE, behind)], "bytes")
     first = store.select_one_message_by_offset(store.min_phy_offset)
-    rows = []
+    ages = []
     if first is not None:
-        rows = [(STORAGE, broker.clock.now_ms() - record_store_timestamp_ms(first))]
-    yield meter.gauge("rocketmq_storage_message_reserve_time", rows, MS)
+        ages = [(STORAGE, broker.clock.now_ms() - record_store_timestamp_ms(first))]
+    return (
+        yield from _each(
+            meter,
+            [
+                ("rocketmq_storage_size", [(STORAGE, used_bytes)], "bytes"),
+                ("rocketmq_storage_flush_behind_bytes", [(STORAGE, unflushed)], "bytes"),
+                ("rocketmq_storage_dispatch_behind_bytes", [(STORAGE, 0)], "bytes"),
+                ("rocketmq_storage_message_reserve_time", ages, MS),
+            ],
+        )
+    )
 
 
 def _timers(broker: Broker5, meter: Meter) -> Steps[list[Family]]:
@@ -167,21 +197,18 @@ def _timers(broker: Broker5, meter: Meter) -> Steps[list[Family]]:
     now_ms = broker.clock.now_ms()
     read_ms = wheel.floor_ms(now_ms)
     waiting = wheel.messages(read_ms)
-    found = [
-        meter.gauge(f"rocketmq_timer_{name}", [(STORAGE, value)], unit)
-        for name, value, unit in (
-            ("enqueue_lag", 0, ""),
-            ("enqueue_latency", 0, MS),
-            ("dequeue_lag", waiting, ""),
-            ("dequeue_latency", now_ms - read_ms, MS),
-        )
+    found: list[tuple[str, Rows, str]] = [
+        ("rocketmq_timer_enqueue_lag", [(STORAGE, 0)], ""),
+        ("rocketmq_timer_enqueue_latency", [(STORAGE, 0)], MS),
+        ("rocketmq_timer_dequeue_lag", [(STORAGE, waiting)], ""),
+        ("rocketmq_timer_dequeue_latency", [(STORAGE, now_ms - read_ms)], MS),
     ]
     counts = []
     for number, topic in enumerate(service.metrics.topics(), 1):
         counts.append((STORAGE | {"topic": topic}, service.metrics.count(topic)))
         if not number % A_STEP:
             yield
-    found.append(meter.gauge("rocketmq_timing_messages", counts))
+    found.append(("rocketmq_timing_messages", counts, ""))
     sums = dict.fromkeys(_TIMER_BOUNDS_S, 0)
     for number, slot_ms in enumerate(wheel.times_ms(read_ms), 1):
         slot = wheel.slot(slot_ms)
@@ -191,11 +218,11 @@ def _timers(broker: Broker5, meter: Meter) -> Steps[list[Family]]:
         if not number % A_STEP:
             yield
     rows = [(STORAGE | {"timer_bound_s": str(bound)}, total) for bound, total in sums.items()]
-    found.append(meter.gauge("rocketmq_timer_message_snapshot", rows))
-    return found
+    found.append(("rocketmq_timer_message_snapshot", rows, ""))
+    return (yield from _each(meter, found))
 
 
-def _pops(broker: Broker5, meter: Meter) -> Steps[Iterable[Family]]:
+def _pops(broker: Broker5, meter: Meter) -> Steps[list[Family]]:
     """Return the metrics of POP.
 
     A checkpoint counts as behind from the time on at which Java's is read.
@@ -211,10 +238,15 @@ def _pops(broker: Broker5, meter: Meter) -> Steps[Iterable[Family]]:
         behind.append((labels, len(overdue_ms)))
         latency.append((labels, now_ms - min(overdue_ms, default=now_ms)))
         yield
-    return [
-        # Each pop and each acknowledgement is a record at once: nothing is buffered.
-        meter.gauge("rocketmq_pop_offset_buffer_size", [({}, 0)]),
-        meter.gauge("rocketmq_pop_checkpoint_buffer_size", [({}, 0)]),
-        meter.gauge("rocketmq_pop_revive_lag", behind, MS),
-        meter.gauge("rocketmq_pop_revive_latency", latency, MS),
-    ]
+    return (
+        yield from _each(
+            meter,
+            [
+                # Each pop and each acknowledgement is a record at once: nothing is buffered.
+                ("rocketmq_pop_offset_buffer_size", [({}, 0)], ""),
+                ("rocketmq_pop_checkpoint_buffer_size", [({}, 0)], ""),
+                ("rocketmq_pop_revive_lag", behind, MS),
+                ("rocketmq_pop_revive_latency", latency, MS),
+            ],
+        )
+    )

@@ -11,8 +11,12 @@ import re
 from bisect import bisect_left
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
+from fakemq.clock.slices import A_STEP
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+
+    from fakemq.clock.slices import Steps
 
 Labels: TypeAlias = "tuple[tuple[str, str], ...]"
 """Names and values, in the order of the names."""
@@ -76,11 +80,13 @@ class Meter:
 
     def gauge(
         self, name: str, rows: Iterable[tuple[Mapping[str, str], int]], unit: str = ""
-    ) -> Family:
+    ) -> Steps[Family]:
         """Return a metric whose values are read now; of equal labels the last one counts."""
         found: dict[Labels, int] = {}
-        for more, value in rows:
+        for number, (more, value) in enumerate(rows, 1):
             found[self.room(found, self.labels(more))] = value
+            if not number % A_STEP:
+                yield
         return Family(with_unit(name, unit), GAUGE, OF_GAUGES, unit, list(found.items()))
 
 

@@ -16,7 +16,7 @@ from fakemq.protocol.sysflag import PermName
 from fakemq.protocol.topics import RETRY_PREFIX
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from fakemq.broker.v5.broker import Broker5
     from fakemq.clock.slices import Steps
@@ -64,16 +64,15 @@ def lags(broker: Broker5) -> Steps[list[GroupLag]]:
     """Return the lags of all groups."""
     found = []
     lately = yield from broker.read_subscriptions.groups()
-    reads = [*_reads(broker, lately)]
-    yield
-    for read in reads:
+    for read in (yield from _reads(broker, lately)):
         found.append((yield from _lag(broker, read, read.topic, is_retry=False)))
         if read.pops:
             found.append((yield from _lag(broker, read, read.retry, is_retry=True)))
     return found
 
 
-def _reads(broker: Broker5, lately: Mapping[str, Sequence[tuple[str, bool]]]) -> Iterator[_Read]:
+def _reads(broker: Broker5, lately: Mapping[str, Sequence[tuple[str, bool]]]) -> Steps[list[_Read]]:
+    found = []
     for group in broker.groups.names():
         members = broker.consumers.group(group)
         if members is None:
@@ -83,7 +82,10 @@ def _reads(broker: Broker5, lately: Mapping[str, Sequence[tuple[str, bool]]]) ->
             topics, pops = list(members.subscriptions), members.consume_type == POPS
         for topic in topics:
             if not topic.startswith(RETRY_PREFIX) and _is_open(broker, topic):
-                yield _Read(group, topic, pops, _retry_topic(broker, topic, group, pops=pops))
+                retry = _retry_topic(broker, topic, group, pops=pops)
+                found.append(_Read(group, topic, pops, retry))
+        yield
+    return found
 
 
 def _is_open(broker: Broker5, topic: str) -> bool:

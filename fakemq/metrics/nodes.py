@@ -212,13 +212,15 @@ class ControllerMetrics:
             for (cluster, name), count in alive.items()
         ]
         # Java adds the change of a number that is 3 for a leader, and begins at 2, a follower.
+        role = yield from meter.gauge("role", [({}, int(controller.leads))])
+        active = yield from meter.gauge("active_broker_num", rows)
         found = [
-            _described(meter.gauge("role", [({}, int(controller.leads))]), "role of current node"),
-            _described(meter.gauge("active_broker_num", rows), "now active brokers num"),
+            _described(role, "role of current node"),
+            _described(active, "now active brokers num"),
         ]
         size_bytes = controller.group.log_bytes
         if size_bytes is not None:
-            size = meter.gauge("dledger_disk_usage", [({}, size_bytes)], "bytes")
+            size = yield from meter.gauge("dledger_disk_usage", [({}, size_bytes)], "bytes")
             found.append(_described(size, "disk usage of dledger"))
         return counted + found
 
@@ -306,8 +308,8 @@ class ProxyMetrics:
         self._meter = Meter("broker-meter", _labels(config) | labels, _NO_LIMIT)
 
     def read(self) -> Steps[list[Family]]:
-        yield
-        return [_described(self._meter.gauge("rocketmq_proxy_up", [({}, 1)]), "proxy status")]
+        up = yield from self._meter.gauge("rocketmq_proxy_up", [({}, 1)])
+        return [_described(up, "proxy status")]
 
 
 def _described(family: Family, text: str) -> Family:

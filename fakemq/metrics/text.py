@@ -7,21 +7,28 @@ OpenMetricsTextFormatWriter (1.3.3)
 
 from __future__ import annotations
 
+import zlib
+from heapq import merge
 from itertools import accumulate
 from typing import TYPE_CHECKING, Final
 
+from fakemq.clock.slices import A_STEP
 from fakemq.metrics.instruments import COUNTER, INFO, Distribution, Family
 from fakemq.protocol.java import java_double_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from fakemq.clock.slices import Steps
     from fakemq.metrics.instruments import Labels
 
+    Point = tuple[Labels, int | Distribution]
+
 PLAIN: Final = "text/plain; version=0.0.4; charset=utf-8"
 OPEN_METRICS: Final = "application/openmetrics-text; version=1.0.0; charset=utf-8"
 _PART_LINES: Final = 200
+_GZIP: Final = 31
+"""What zlib calls its largest window with a head and an end of gzip."""
 _TARGET: Final = Family("target", INFO, "", "", [((), 1)])
 
 
@@ -33,16 +40,26 @@ def exposition(families: Iterable[Family], *, open_metrics: bool) -> Steps[list[
         there.append(_TARGET)
     for family in sorted(there, key=lambda one: one.name):
         lines += _head(family, open_metrics=open_metrics)
-        for labels, value in sorted(family.points, key=_order):
+        for labels, value in (yield from _ordered(family.points)):
             lines += _samples(family, labels, value)
             if len(lines) >= _PART_LINES:
-                parts.append("".join(lines).encode())
+                parts.append(_encoded(lines))
                 lines = []
                 yield
     if open_metrics:
         lines.append("# EOF\n")
-    parts.append("".join(lines).encode())
+    parts.append(_encoded(lines))
     return parts
+
+
+def compressed(parts: Iterable[bytes]) -> Steps[list[bytes]]:
+    """Return a text as gzip has it, in parts."""
+    packer, found = zlib.compressobj(wbits=_GZIP), list[bytes]()
+    for part in parts:
+        found.append(packer.compress(part))
+        yield
+    found.append(packer.flush())
+    return [part for part in found if part]
 
 
 def names(family: Family) -> tuple[str, ...]:
@@ -50,7 +67,21 @@ def names(family: Family) -> tuple[str, ...]:
     return family.name, family.name + _suffix(family)
 
 
-def _order(point: tuple[Labels, object]) -> tuple[list[str], list[str]]:
+def _encoded(lines: list[str]) -> bytes:
+    """Half a surrogate pair, which a peer may send, becomes a question mark, as Java's does."""
+    return "".join(lines).encode("utf-8", "replace")
+
+
+def _ordered(points: Sequence[Point]) -> Steps[Iterator[Point]]:
+    """Return the points in their order: it is made of sorted parts, one for each step."""
+    parts = []
+    for begin in range(0, len(points), A_STEP):
+        parts.append(sorted(points[begin : begin + A_STEP], key=_order))
+        yield
+    return merge(*parts, key=_order)
+
+
+def _order(point: Point) -> tuple[list[str], list[str]]:
     """Points are ordered by the names of their labels, then by the values."""
     return [name for name, _ in point[0]], [value for _, value in point[0]]
 

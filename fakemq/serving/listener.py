@@ -110,9 +110,8 @@ def _bind(host: str, port: int, use: str, option: str) -> socket.socket:
             from fakemq.serving.taken_ports import PortTakenError  # most ports are free
 
             raise PortTakenError(host, port, use, option) from error
-        raise FakemqError(
-            f"cannot listen on {format_host((host, port))}: {error.strerror}"
-        ) from error
+        where = format_host((host, port)) + (use and f" ({use})")
+        raise FakemqError(f"cannot listen on {where}: {error.strerror}") from error
     return sock
 
 

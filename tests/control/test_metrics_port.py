@@ -18,6 +18,7 @@ import fakemq
 from conformance.wire.pops import pop_fields
 from conformance.wire.raw import call, frame
 from conformance.wire.requests import texts
+from fakemq.control.metrics import MOST_AT_ONCE
 from fakemq.errors import ConfigError, ConfigWarning, FakemqError
 from fakemq.protocol.v5.codes import RequestCode5
 
@@ -192,6 +193,49 @@ def test_hostile_bytes_end_their_connection_alone() -> None:
         assert get(broker.metrics_addr).startswith(b"# HELP")
 
 
+def test_warning_names_the_port_that_a_remoting_client_has_reached(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    with cluster() as mq:
+        host, _, port = mq.broker("broker-a").metrics_addr.rpartition(":")
+        with socket.create_connection((host, int(port)), 20) as peer:
+            peer.sendall(b"\0\0\0\5hello")
+            assert ended(peer)
+    assert any("this is the metrics port, which speaks HTTP" in one for one in caplog.messages)
+
+
+def ended(peer: socket.socket) -> bool:
+    try:
+        return not peer.recv(1)
+    except ConnectionResetError:
+        return True
+
+
+def test_peers_that_do_not_read_hold_few_texts() -> None:
+    """Others wait for their turn, and have it when one of them leaves."""
+    config = PROM | {"metricsLabel": f"pad:{'x' * 100_000}"}
+    with fakemq.Cluster(reference="5.5.0", config=config) as mq:
+        addr = mq.broker("broker-a").metrics_addr
+        host, _, port = addr.rpartition(":")
+        asked = b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n"
+        peers = [socket.create_connection((host, int(port)), 20) for _ in range(MOST_AT_ONCE + 1)]
+        try:
+            for peer in peers[:-1]:
+                peer.sendall(asked)
+                assert peer.recv(12) == b"HTTP/1.1 200"
+            last = peers[-1]
+            last.sendall(asked)
+            last.settimeout(0.2)
+            with pytest.raises(TimeoutError):
+                last.recv(1)
+            peers[0].close()
+            last.settimeout(20)
+            assert last.recv(12) == b"HTTP/1.1 200"
+        finally:
+            for peer in peers:
+                peer.close()
+
+
 def test_brokers_of_one_process_have_ports_of_their_own() -> None:
     with cluster(masters=2, controllers=0) as mq:
         addrs = [broker.metrics_addr for broker in mq.brokers]
@@ -215,6 +259,13 @@ def test_taken_port_is_one_line() -> None:
             FakemqError, match=rf"port {port} .*metrics port of broker-a-0.* in use"
         ):
             mq.start()
+
+
+def test_address_that_is_no_address_of_this_machine_is_one_line() -> None:
+    config = PROM | {"metricsPromExporterHost": "192.0.2.1"}
+    why = r"cannot listen on 192\.0\.2\.1:0 \(metrics port of broker-a-0\): "
+    with pytest.raises(FakemqError, match=why):
+        fakemq.Cluster(reference="5.5.0", config=config).start()
 
 
 def test_other_exporters_have_no_effect() -> None:

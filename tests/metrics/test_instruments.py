@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from fakemq.clock.slices import finished
 from fakemq.metrics.instruments import Distribution, Histogram, Meter, Tally, own_labels
 
 METER = Meter("scope", {"cluster": "c"}, 4)
@@ -42,7 +43,7 @@ def test_series_beyond_the_limit_are_one() -> None:
 
 def test_limit_holds_for_gauges_and_histograms() -> None:
     rows = [({"topic": f"t{number}"}, number) for number in range(9)]
-    assert len(METER.gauge("lag", rows).points) == 4
+    assert len(finished(METER.gauge("lag", rows)).points) == 4
     histogram = Histogram(METER, "size", "", (1,))
     for number in range(9):
         histogram.record(1, topic=f"t{number}")

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import gzip
 from typing import Any
 
 from prometheus_client.openmetrics import parser as open_metrics_parser
 from prometheus_client.parser import text_string_to_metric_families as read_plain
 
-from fakemq.clock.slices import finished
+from fakemq.clock.slices import A_STEP, finished
 from fakemq.metrics.instruments import Family, Histogram, Meter, Tally
-from fakemq.metrics.text import exposition
+from fakemq.metrics.text import compressed, exposition
 
 METER = Meter("broker-meter", {"node_id": "broker-a"}, 100)
 
@@ -21,8 +22,8 @@ def families() -> list[Family]:
     out = Tally(METER, "rocketmq_messages_out")
     out.add(2, topic="b")
     out.add(1, topic='a"\\\n', is_retry="false")
-    lag = METER.gauge("rocketmq_lag_latency", [({}, 12_345_678)], "milliseconds")
-    return [out.read(), size.read(), lag, METER.gauge("nothing", [])]
+    lag = finished(METER.gauge("rocketmq_lag_latency", [({}, 12_345_678)], "milliseconds"))
+    return [out.read(), size.read(), lag, finished(METER.gauge("nothing", []))]
 
 
 PLAIN = """\
@@ -63,6 +64,29 @@ def test_open_metrics_say_units_and_end() -> None:
     ]
     assert "# TYPE rocketmq_messages_out counter" in lines
     assert lines[-3:] == ["# TYPE target info", "target_info 1", "# EOF"]
+
+
+def test_half_a_surrogate_pair_becomes_a_question_mark() -> None:
+    """A peer's JSON may have one, and Java's encoder writes the same."""
+    tally = Tally(METER, "sent")
+    tally.add(1, topic="a\ud800b")
+    parts = finished(exposition([tally.read()], open_metrics=False))
+    assert b'topic="a?b"' in b"".join(parts)
+
+
+def test_long_text_is_made_in_steps() -> None:
+    rows = [({"topic": f"t{number:05}"}, number) for number in range(4 * A_STEP)]
+    meter = Meter("broker-meter", {}, len(rows) + 1)
+    read = meter.gauge("lag", reversed(rows))
+    assert sum(1 for _ in read) == 4
+    lag = finished(meter.gauge("lag", reversed(rows)))
+    parts = finished(exposition([lag], open_metrics=False))
+    assert len(parts) > 4
+    whole = b"".join(parts)
+    found = [line for line in whole.splitlines() if b"topic=" in line]
+    assert found == sorted(found)
+    assert len(found) == len(rows)
+    assert gzip.decompress(b"".join(finished(compressed(parts)))) == whole
 
 
 def test_parsers_of_prometheus_read_both_texts() -> None:
