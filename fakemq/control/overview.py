@@ -58,6 +58,8 @@ class Glance(msgspec.Struct, frozen=True, kw_only=True):
     """How many further groups there are that the query means."""
     clients_left_out: int
     """How many further clients there are that the query means."""
+    links_left_out: int
+    """How many further pairs of ends are connected; ``links`` has the first 500 by name."""
     replica_groups_left_out: int
     """How many further groups the controllers know."""
 
@@ -109,18 +111,20 @@ def _glance(control: Control, query: Looked) -> Steps[Glance]:
     )
     clients, client_count = yield from _clients(control, query.client)
     replicas = yield from replica_groups(control.core)
+    first_links, links_left_out = links(control.core)
     return Glance(
         state=get_state(control),
         topics=seen.topics,
         groups=seen.groups,
         clients=clients,
-        links=links(control.core),
+        links=first_links,
         faults=get_faults(control),
         controllers=get_controllers(control),
         replica_groups=replicas[: overview.MOST],
         topics_left_out=seen.topics_left_out,
         groups_left_out=seen.groups_left_out,
         clients_left_out=client_count - len(clients),
+        links_left_out=links_left_out,
         replica_groups_left_out=max(0, len(replicas) - overview.MOST),
     )
 

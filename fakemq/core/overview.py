@@ -198,8 +198,8 @@ class LinkSum(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Whether ``b`` is a client, inside the cluster or outside."""
 
 
-def links(core: ClusterCore, *, most: int = MOST_LINKS) -> list[LinkSum]:
-    """Return the pairs of ends that are connected now, by name."""
+def links(core: ClusterCore) -> tuple[list[LinkSum], int]:
+    """Return the pairs of ends that are connected now, the first by name, and how many more."""
     nodes = node_names(core)
     plan = core.network.links.faults
     of_front = _clients_of_front(core)
@@ -218,7 +218,7 @@ def links(core: ClusterCore, *, most: int = MOST_LINKS) -> list[LinkSum]:
             counts[pair] = counts.get(pair, 0) + 1
             if isinstance(plan, LinkPlan) and plan.affects(link):
                 faulty.add(pair)
-    return [
+    first = [
         LinkSum(
             a=pair[0],
             b=pair[1],
@@ -226,8 +226,9 @@ def links(core: ClusterCore, *, most: int = MOST_LINKS) -> list[LinkSum]:
             faulty=pair in faulty,
             client=pair[1] not in nodes,
         )
-        for pair, count in sorted(counts.items())[:most]
+        for pair, count in sorted(counts.items())[:MOST_LINKS]
     ]
+    return first, len(counts) - len(first)
 
 
 def _client_names(core: ClusterCore, link: OpenLink, of_front: Mapping[str, set[str]]) -> list[str]:

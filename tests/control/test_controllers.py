@@ -16,6 +16,7 @@ from fakemq.protocol.v5.headers.controller import (
     ApplyBrokerIdRequestHeader,
     ElectMasterRequestHeader,
 )
+from tests.support.browser import Browser, needs_chromium, text_of
 from tests.support.control import Http
 from tests.support.tcp import TcpPeer
 
@@ -125,3 +126,25 @@ def test_message_that_was_cut_off_has_a_biography() -> None:
         assert client.ask("GET", path.format("others")).status == 404
         nowhere = client.ask("GET", "/v1/topics/orders/messages/o-2/biography")
         assert (nowhere.status, "no message with the unique id" in nowhere.error) == (404, True)
+
+
+@needs_chromium
+@pytest.mark.slow  # a browser
+def test_page_shows_a_fail_over_and_the_links_that_are_left_out(
+    opened: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with fakemq.Cluster(control_port=0, slaves=2, controllers=1, clock="frozen") as mq:
+        opened.open(f"{mq.control_url}/")
+        rows, nodes = text_of("replicas"), text_of("nodes")
+        opened.wait(f"{rows}.includes('broker-a@1, broker-a@2, broker-a@3')")
+        assert not opened.run("document.getElementById('replicas-section').hidden")
+        assert "controller, leader" in opened.run(nodes)
+        mq.failover("broker-a")
+        master = mq.group_of("broker-a").master
+        assert master != "broker-a@1"
+        opened.wait("document.querySelector('#replicas .warn')?.textContent.includes('broker-a@1')")
+        assert opened.run("document.querySelector('#replicas .good').textContent") == master
+        assert opened.run(text_of("links-left-out")) == ""
+        monkeypatch.setattr(overview, "MOST_LINKS", 0)
+        opened.wait(f"{text_of('links-left-out')}.includes('more links are not shown')")
+        assert opened.console == []

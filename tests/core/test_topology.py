@@ -31,7 +31,7 @@ def test_clients_of_the_front_are_read_once_for_all_connections() -> None:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(clients, "snapshot", snapshot)
             patch.setattr(type(core.network.links), "__iter__", lambda _: iter(opened))
-            return links(core), snapshot.call_count
+            return links(core)[0], snapshot.call_count
 
     with fakemq.Cluster(grpc=True) as mq:
         seen, reads = mq.inspect(look)
