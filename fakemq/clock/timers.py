@@ -40,7 +40,7 @@ class Domain(Enum):
     LIVENESS = "liveness"
 
 
-DOMAINS: dict[str, Domain] = {
+DOMAINS: Final[dict[str, Domain]] = {
     # name server
     "broker_expiry": Domain.LIVENESS,  # scanNotActiveBroker, 120 s, scan 5 s / 10 s
     "kv_config_print": Domain.DEADLINE,  # printAllPeriodically, 1 min / 10 min
@@ -170,7 +170,7 @@ def notes_nothing(ms: int) -> None:
     """Move nothing: the `Routine` of a timer that notes no times."""
 
 
-LEAST_PERIOD_MS = 10
+LEAST_PERIOD_MS: Final = 10
 """A shorter period of a config counts as this: time must pass between two ticks."""
 
 
@@ -183,7 +183,14 @@ class Timer:
     """A callback that is due at ``due_ms`` of its axis."""
 
     __slots__ = (
-        *("_callback", "domain", "due_ms", "grid_ms", "kind", "outside", "owner", "routine"),
+        "_callback",
+        "domain",
+        "due_ms",
+        "grid_ms",
+        "kind",
+        "outside",
+        "owner",
+        "routine",
         "seq",
     )
 
@@ -224,30 +231,33 @@ class Timer:
         callback, self._callback, self.routine = self._callback, None, None
         return callback
 
-    def __lt__(self, other: Timer) -> bool:
-        return (self.due_ms, self.seq) < (other.due_ms, other.seq)
+    @property
+    def place(self) -> tuple[int, int]:
+        """Its place in the order in which timers of its axis fire."""
+        return self.due_ms, self.seq
 
     def __repr__(self) -> str:
         where = " outside" if self.outside else ""
         return f"<{self.kind} of {self.owner} due at {self.due_ms} ms{where}>"
 
 
+SWEEP_AT: Final = 256
+"""Cancelled timers stay in a heap until due; past this many it is rebuilt without them."""
+
+
 class Timeline:
     """Pending timers of one elapsed axis, in (deadline, insertion) order."""
-
-    # Cancelled timers stay in the heap until due; past this many the heap is rebuilt without them.
-    _SWEEP_AT = 256
 
     def __init__(self) -> None:
         # Deadline, number and timer: tuples compare without a call of Python.
         self._heap: list[tuple[int, int, Timer]] = []
-        self._sweep_at = self._SWEEP_AT
+        self._sweep_at = SWEEP_AT
 
     def push(self, timer: Timer) -> bool:
         """Add a timer; return whether it is the first one due now."""
         if len(self._heap) >= self._sweep_at:
             self._sweep()
-            self._sweep_at = max(self._SWEEP_AT, 2 * len(self._heap))
+            self._sweep_at = max(SWEEP_AT, 2 * len(self._heap))
         heapq.heappush(self._heap, (timer.due_ms, timer.seq, timer))
         return self._first() is timer
 
@@ -272,7 +282,7 @@ class Timeline:
                 return first
             heapq.heappop(heap)
             removed += 1
-            if removed == self._SWEEP_AT:
+            if removed == SWEEP_AT:
                 self._sweep()
                 heap = self._heap
         return None

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 from functools import partial
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from fakemq.broker import addresses
@@ -362,7 +363,7 @@ class ClusterCore:
         nodes = [*self.brokers.values(), *self.name_servers, *self._controllers]
         for node in nodes:
             node.resume()
-        for timer in sorted(self.clock.timers()):
+        for timer in sorted(self.clock.timers(), key=attrgetter("place")):
             late = timer.take() if timer.kind == "late_by_fault" else None
             if late is not None:
                 late()  # or it would come into what begins now

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fakemq.clock.timers import Domain, Timeline, Timer
+from fakemq.clock.timers import SWEEP_AT, Domain, Timeline, Timer
 
 
 def make(due_ms: int, seq: int) -> Timer:
@@ -45,7 +45,7 @@ def test_cancelled_timers_do_not_accumulate() -> None:
         timer = make(1_000_000, seq)
         timeline.push(timer)
         timer.cancel()
-    assert len(timeline._heap) <= 2 * Timeline._SWEEP_AT
+    assert len(timeline._heap) <= 2 * SWEEP_AT
 
 
 def test_timer_is_taken_once() -> None:

@@ -26,41 +26,55 @@ MergeKey: TypeAlias = tuple[object, ...]
 """What an acknowledgement and its checkpoint have in common. As a tuple of six, each use of it in
 compiled code would make a new one."""
 
+_FIRST: Final = [0]
+"""The distances of a single message."""
 _plain: Final = re.compile(r"[%|a-zA-Z0-9_-]+").fullmatch
 
 
+_CHECKPOINT: Final = (
+    b'{"bm":%%d,"bn":"%s","c":"%s","d":[%%b],"it":%%d,"n":%%d,"pt":%%d,"q":%%d,"reviveTime":%%d,'
+    b'"ro":%%d,"so":%%d,"sp":%%b,"t":"%s"}'
+)
+_ACK: Final = b'{"ao":%%d,"bn":"%s","c":"%s","pt":%%d,"q":%%d,"so":%%d,"t":"%s"}'
+
+
 @lru_cache(maxsize=256)
-def are_plain(topic: str | None, group: str | None, broker_name: str | None) -> bool:
-    """Return whether JSON and properties have these names as they are."""
-    return all(
-        text is not None and _plain(text) is not None for text in (topic, group, broker_name)
-    )
+def _form(
+    text: bytes, broker_name: str | None, group: str | None, topic: str | None
+) -> bytes | None:
+    """Return a text with these names; None if JSON does not have them as they are."""
+    names = [broker_name, group, topic]
+    if not all(name is not None and _plain(name) is not None for name in names):
+        return None
+    return text % tuple(str(name).replace("%", "%%").encode() for name in names)
 
 
 def checkpoint_json(ck: PopCheckPoint) -> bytes:
     """Return the JSON of a checkpoint."""
-    topic, group, broker_name = ck.topic, ck.group, ck.broker_name
     diffs = ck.queue_offset_diff
-    if ck.re_put_times is not None or diffs is None or not are_plain(topic, group, broker_name):
+    form = _form(_CHECKPOINT, ck.broker_name, ck.group, ck.topic)
+    if form is None or diffs is None or ck.re_put_times is not None:
         return ck.encode()
-    suspend = "true" if ck.suspend else "false"
-    return (
-        f'{{"bm":{ck.bit_map},"bn":"{broker_name}","c":"{group}",'
-        f'"d":[{",".join([str(one) for one in diffs])}],"it":{ck.invisible_time},"n":{ck.num},'
-        f'"pt":{ck.pop_time},"q":{ck.queue_id},"reviveTime":{ck.revive_time},'
-        f'"ro":{ck.revive_offset},"so":{ck.start_offset},"sp":{suspend},"t":"{topic}"}}'
-    ).encode()
+    return form % (
+        ck.bit_map,
+        b"0" if diffs == _FIRST else b",".join([b"%d" % one for one in diffs]),
+        ck.invisible_time,
+        ck.num,
+        ck.pop_time,
+        ck.queue_id,
+        ck.revive_time,
+        ck.revive_offset,
+        ck.start_offset,
+        b"true" if ck.suspend else b"false",
+    )
 
 
 def ack_json(ack: AckMsg) -> bytes:
     """Return the JSON of an acknowledgement, or of several."""
-    topic, group, broker_name = ack.topic, ack.group, ack.broker_name
-    if type(ack) is not AckMsg or not are_plain(topic, group, broker_name):
+    form = _form(_ACK, ack.broker_name, ack.group, ack.topic) if type(ack) is AckMsg else None
+    if form is None:
         return ack.encode()
-    return (
-        f'{{"ao":{ack.ack_offset},"bn":"{broker_name}","c":"{group}","pt":{ack.pop_time},'
-        f'"q":{ack.queue_id},"so":{ack.start_offset},"t":"{topic}"}}'
-    ).encode()
+    return form % (ack.ack_offset, ack.pop_time, ack.queue_id, ack.start_offset)
 
 
 def checkpoint_key(ck: PopCheckPoint) -> str:
