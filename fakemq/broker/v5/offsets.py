@@ -113,6 +113,11 @@ class OffsetResets:
         """Return the pending reset of a queue; None if there is none."""
         return self._pending.get((topic, group, queue_id))
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether no reset is pending."""
+        return not self._pending
+
     def take(self, topic: str, group: str, queue_id: int) -> int | None:
         """Return the pending reset of a queue, and forget it; None if there is none."""
         return self._pending.pop((topic, group, queue_id), None)

@@ -56,6 +56,8 @@ class PopOffsets:
         if offset < 0:
             offset = self._first(topic, queue_id, init_mode)
             self._offsets.commit(group, topic, queue_id, offset)
+        if not self._uncommitted and self._slave_since_ms is None:
+            return offset  # as mostly
         return self._with_uncommitted(topic, group, queue_id, offset)
 
     def next_offset(self, topic: str, group: str, queue_id: int) -> int:

@@ -241,7 +241,8 @@ class PopService:
         Source: PopMessageProcessor.java#getPopOffset, #resetPopOffset (5.5.0)
         """
         offset = self.offsets.start_of_pop(topic, group, queue_id, init_mode)
-        reset_to = self.resets.take(topic, group, queue_id)
+        resets = self.resets
+        reset_to = None if resets.is_empty else resets.take(topic, group, queue_id)
         if reset_to is None:
             return offset
         self.order.clear(topic, group, queue_id)
