@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
+from fakemq.protocol.bodies.pop import PopCheckPoint
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.headers.pop import (
@@ -24,6 +25,18 @@ from tests.support.peer import Answer, Peer
 
 TOPIC, GROUP = "orders", "workers"
 INVISIBLE_MS = 10_000
+CHECKPOINT = PopCheckPoint(
+    num=2,
+    pop_time=1_700_000_000_000,
+    invisible_time=60_000,
+    start_offset=5,
+    group="G",
+    topic="T",
+    queue_id=3,
+    broker_name="broker-a",
+    queue_offset_diff=[0, 2],
+)
+"""Of two messages, with another one between them."""
 
 
 def send(peer: Peer, body: bytes = b"hello", *, queue_id: int = 0, tag: str = "") -> None:

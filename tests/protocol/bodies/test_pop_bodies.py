@@ -16,18 +16,7 @@ from fakemq.protocol.bodies.pop import (
 )
 from fakemq.protocol.errors import BodyError
 from fakemq.protocol.java import LONG_MAX
-
-CHECKPOINT = PopCheckPoint(
-    num=2,
-    pop_time=1_700_000_000_000,
-    invisible_time=60_000,
-    start_offset=5,
-    group="G",
-    topic="T",
-    queue_id=3,
-    broker_name="broker-a",
-    queue_offset_diff=[0, 2],
-)
+from tests.support.pops import CHECKPOINT
 
 
 def test_checkpoint_is_as_java_writes_it() -> None:

@@ -21,17 +21,8 @@ from fakemq.protocol.bodies.pop import AckMsg, BatchAckMsg, PopCheckPoint
 from fakemq.protocol.headers.pop import PopMessageResponseHeader
 from fakemq.protocol.properties import MadeProperties
 from fakemq.protocol.v5.properties import encode_properties
+from tests.support.pops import CHECKPOINT
 
-CHECKPOINT = PopCheckPoint(
-    num=2,
-    pop_time=1_700_000_000_000,
-    start_offset=5,
-    group="G",
-    topic="T",
-    queue_id=3,
-    broker_name="broker-a",
-    queue_offset_diff=[0, 2],
-)
 _texts = st.none() | st.sampled_from(["orders", "%RETRY%g_t", "a b", 'a"b', "ü", "", "x.y"])
 _longs = st.integers(-(2**63), 2**63 - 1)
 _numbers = st.integers(-128, 127)
