@@ -397,7 +397,8 @@ class ConfigFile(Generic[B]):
             or self._ticked_ms == self._node.clock.elapsed_ms()
         ):
             self._write_at_tick()
-        # Else the timer of an earlier change, as most changes find it, writes this one, too.
+        # Else the timer of an earlier change, as most changes find it, writes this one, too. The
+        # question is repeated because each pop commits: the call takes 4,800 instructions.
 
     def _write_at_tick(self) -> None:
         if self.file is not None and self._is_running():
