@@ -5,7 +5,8 @@ Write it again with ``python -m tests.support.coverage_page``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Mapping
 
 from fakemq.broker.broker import broker_class
 from fakemq.controller.controller import Controller
@@ -24,6 +25,32 @@ ASKED_OF_CLIENTS = {
 }
 """Codes that brokers send to clients."""
 
+_OTHERS_CODES = {
+    "4.9.7": {*RequestCode5, RequestCode.LITE_PULL_MESSAGE},
+    "5.3.2": {
+        *(RequestCode5.POP_LITE_MESSAGE, RequestCode5.LITE_SUBSCRIPTION_CTL),
+        *(RequestCode5.ACK_LITE_MESSAGE, RequestCode5.NOTIFY_UNSUBSCRIBE_LITE),
+        *(RequestCode5.GET_BROKER_LITE_INFO, RequestCode5.GET_PARENT_TOPIC_INFO),
+        *(RequestCode5.GET_LITE_TOPIC_INFO, RequestCode5.GET_LITE_CLIENT_INFO),
+        *(RequestCode5.GET_LITE_GROUP_INFO, RequestCode5.TRIGGER_LITE_DISPATCH),
+        RequestCode5.SWITCH_TIMER_ENGINE,
+    },
+    "5.5.0": {
+        *(RequestCode.UPDATE_AND_CREATE_ACL_CONFIG, RequestCode.DELETE_ACL_CONFIG),
+        *(RequestCode.GET_BROKER_CLUSTER_ACL_INFO, RequestCode.GET_BROKER_CLUSTER_ACL_CONFIG),
+        RequestCode.UPDATE_GLOBAL_WHITE_ADDRS_CONFIG,
+    },
+}
+"""Codes that a release does not have, of those that another has.
+
+Source: common/protocol/RequestCode.java (4.9.7), remoting/protocol/RequestCode.java (5.3.2, 5.5.0)
+"""
+
+_NO_CODE = "–"
+_NO_NODE = "no node"
+_ASKS = "asks clients"
+_OUT = "out of scope"
+
 _REFUSED_RPCS = {"SyncLiteSubscription": "refused with 50100: lite topics are out of scope"}
 
 _TOP = """# Coverage
@@ -35,10 +62,11 @@ differences](differences.md)).
 
 ## Request codes
 
-A cell names the nodes that answer the code. "asks clients": brokers send it to clients. A dash: the
-release has no such code, or no node of RocketMQ answers it. "Out of scope": nodes of RocketMQ
-answer it, and fakemq refuses it in one line that names the feature. The code 361 is of 5.x; a
-broker of 4.9.7 answers it here as well, so that 5.x clients work.
+A cell names the nodes that answer the code. "asks clients": brokers send it to clients. "no node":
+the release has the code, and no node of it answers it; so it is here. A dash: the release has no
+such code. "out of scope": nodes of RocketMQ answer it, and fakemq refuses it in one line that names
+the feature. The code 361 is of 5.x; a broker of 4.9.7 answers it here as well, so that 5.x clients
+work. The codes 1014 to 1018 of 5.x are entries of JRaft's log, and no requests.
 
 """
 _GRPC_TOP = """
@@ -56,12 +84,29 @@ def coverage_page() -> str:
 
 
 def _codes() -> str:
-    cells = {name: _answered_by(find_reference(name)) for name in NAMES}
-    rows = (
-        (code.value, code.name, *(cells[name].get(code, "–") for name in NAMES))
+    codes = (*RequestCode, *RequestCode5)
+    cells = {name: _cells(find_reference(name)) for name in NAMES}
+    rows = ((code.value, code.name, *(cells[name][code] for name in NAMES)) for code in codes)
+    return _how_many(cells) + "\n" + _table(("code", "name", *NAMES), rows)
+
+
+def _how_many(cells: Mapping[str, Mapping[int, str]]) -> str:
+    kinds = ("answered", _ASKS, _NO_NODE, _OUT)
+    rows = []
+    for name, of_release in cells.items():
+        texts = (text.partition(":")[0] for text in of_release.values() if text != _NO_CODE)
+        counts = Counter(text if text in kinds else "answered" for text in texts)
+        rows.append((name, counts.total(), *(counts[kind] for kind in kinds)))
+    return _table(("reference", "codes", *kinds), rows)
+
+
+def _cells(reference: Reference) -> dict[int, str]:
+    """Return the cells of a release, by code."""
+    answered, others = _answered_by(reference), _OTHERS_CODES[reference.name]
+    return {
+        code: answered.get(code, _NO_CODE if code in others else _NO_NODE)
         for code in (*RequestCode, *RequestCode5)
-    )
-    return _table(("code", "name", *NAMES), rows)
+    }
 
 
 def _answered_by(reference: Reference) -> dict[int, str]:
@@ -75,13 +120,12 @@ def _answered_by(reference: Reference) -> dict[int, str]:
         for code in set(handlers.load()) - reference.gone_codes:
             nodes.setdefault(code, []).append(node)
     cells = {code: ", ".join(names) for code, names in nodes.items()}
-    cells |= {code: f"out of scope: {why}" for code, why in reference.out_of_scope.items()}
+    cells |= {code: f"{_OUT}: {why}" for code, why in reference.out_of_scope.items()}
     if reference.name == NAMES[-1]:
         of_controllers = dict.fromkeys(Controller.handlers.load(), "controller")
         of_controllers[RequestCode5.BROKER_HEARTBEAT] = "name server, controller"
         cells |= of_controllers
-    known = RequestCode if reference.name == NAMES[0] else (*RequestCode, *RequestCode5)
-    return cells | dict.fromkeys(ASKED_OF_CLIENTS & {*known}, "asks clients")
+    return cells | dict.fromkeys(ASKED_OF_CLIENTS - _OTHERS_CODES[reference.name], _ASKS)
 
 
 def _rpcs() -> str:
