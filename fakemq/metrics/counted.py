@@ -222,7 +222,7 @@ class BrokerCounts:
             TimerRolled: self._timer_left,
             Revived: self._revived,
         }
-        self.unlisten = broker.journal.listen(self._on_entry, *self._take)
+        broker.journal.listen(self._on_entry, *self._take)
 
     def read(self) -> Iterator[Family]:
         """Yield the metrics as they are now."""
