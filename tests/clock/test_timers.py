@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import heapq
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -57,13 +60,13 @@ def test_timer_is_taken_once() -> None:
 
 def test_many_cancelled_timers_are_removed_together(monkeypatch: pytest.MonkeyPatch) -> None:
     timeline, sweeps = Timeline(), list[int]()
-    sweep = timeline._sweep
+    heapify = heapq.heapify
 
-    def counted() -> None:
+    def counted(heap: list[Any]) -> None:  # once a sweep
         sweeps.append(1)
-        sweep()
+        heapify(heap)
 
-    monkeypatch.setattr(timeline, "_sweep", counted)
+    monkeypatch.setattr(heapq, "heapify", counted)
     timers = [make(seq, seq) for seq in range(5_000)]
     for timer in timers:
         timeline.push(timer)
