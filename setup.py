@@ -52,7 +52,7 @@ def extensions() -> list[Extension]:
         raise SystemExit(f"FAKEMQ_OPTIMIZE={optimize()}: {', '.join(LEVELS)} are known")
     why = why_not()
     if not why:
-        return compiled()
+        return [*compiled(), speedups()]
     if wanted == "always":
         raise SystemExit(f"cannot compile fakemq: {why}")
     print(f"fakemq stays pure Python: {why}", file=sys.stderr)
@@ -105,6 +105,16 @@ def compiled() -> list[Extension]:
         debug_level="0",
         multi_file=True,
         group_name="fakemq",
+    )
+
+
+def speedups() -> Extension:
+    """Return what is written in C: see ``protocol/native.py``."""
+    return Extension(
+        "fakemq.protocol.speedups",
+        ["protocol/speedups.c"],
+        extra_compile_args=[f"-O{optimize()}", "-std=c11", "-Wall", "-Werror=implicit"],
+        optional=os.environ["FAKEMQ_COMPILE"] == "auto",
     )
 
 

@@ -19,18 +19,17 @@ from fakemq.protocol.errors import (
 from fakemq.protocol.header_binary import (
     decode_binary_header,
     encode_binary_header,
-    encode_usual_binary_answer,
 )
 from fakemq.protocol.header_json import (
     decode_json_header,
     decode_usual_json_header,
     encode_json_answer_header,
     encode_json_header,
-    encode_usual_json_answer,
 )
 from fakemq.protocol.layout.codecs import FRAME_HEAD
 from fakemq.protocol.limits import FRAME_MAX_BYTES, HEADER_MAX_BYTES
-from fakemq.protocol.usual_headers import UsualSendAnswer, take_usual_header
+from fakemq.protocol.native import usual_frames
+from fakemq.protocol.usual_headers import take_usual_header
 
 LENGTH_BYTES: Final = 4
 
@@ -93,6 +92,10 @@ def decode_frames(
     """
     start, end = 0, len(data)
     while end - start >= _HEAD_BYTES:
+        if usual and usual_frames is not None:
+            start = usual_frames(data, start, commands)
+            if end - start < _HEAD_BYTES:
+                break
         head: tuple[int, int, int, int] = _unpack_head(data, start)
         length, serialize_type, header_high, header_low = head
         header_start = start + _HEAD_BYTES
@@ -159,19 +162,6 @@ def encode_frame_start(command: RemotingCommand, body_bytes: int) -> bytes:
     if size > FRAME_MAX_BYTES:
         raise LocalProtocolError(f"{command!r} takes {size} bytes; {FRAME_MAX_BYTES} is the most")
     length = size - LENGTH_BYTES
-    return _pack_head(length, serialize_type, header_bytes >> 16, header_bytes & 0xFFFF) + header
-
-
-def encode_usual_answer(
-    answer: UsualSendAnswer, code: int, opaque: int, serialize_type: SerializeType
-) -> bytes:
-    """Return the frame of the answer to a send, without a body."""
-    if serialize_type == _ROCKETMQ:
-        header = encode_usual_binary_answer(answer, code, opaque)
-    else:
-        header = encode_usual_json_answer(answer, code, opaque)
-    header_bytes = len(header)
-    length = _HEAD_BYTES - LENGTH_BYTES + header_bytes
     return _pack_head(length, serialize_type, header_bytes >> 16, header_bytes & 0xFFFF) + header
 
 

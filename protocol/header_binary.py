@@ -21,12 +21,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from fakemq.protocol.codes import LanguageCode
-from fakemq.protocol.command import (
-    FLAG_RESPONSE,
-    VERSION_4_9_7,
-    RemotingCommand,
-    SerializeType,
-)
+from fakemq.protocol.command import RemotingCommand, SerializeType
 from fakemq.protocol.errors import LocalProtocolError
 from fakemq.protocol.layout.codecs import (
     build_binary_header,
@@ -34,7 +29,6 @@ from fakemq.protocol.layout.codecs import (
     parse_binary_header,
     parse_ext_field,
 )
-from fakemq.protocol.usual_headers import UsualSendAnswer
 
 _LANGUAGES: Final = {int(language): language for language in LanguageCode}
 _ROCKETMQ: Final = SerializeType.ROCKETMQ
@@ -49,12 +43,8 @@ _pack_int16: Final = struct.Struct(">h").pack
 _INT16_MAX: Final = 2**15 - 1
 _decode: Final = bytes.decode
 _KEY_LENGTHS: Final = [_pack_int16(length).decode("ascii") for length in range(128)]
-_LENGTHS: Final = [_pack_int32(length).decode("ascii") for length in range(128)]
+LENGTHS: Final = [_pack_int32(length).decode("ascii") for length in range(128)]
 """Of keys and of values, as text: where all is ASCII, the fields of a header are one text."""
-_MSG_ID: Final = _KEY_LENGTHS[5] + "msgId"
-_QUEUE_ID: Final = _KEY_LENGTHS[7] + "queueId"
-_QUEUE_OFFSET: Final = _KEY_LENGTHS[11] + "queueOffset"
-_JAVA: Final = int(LanguageCode.JAVA)
 _LAYOUTS_MAX: Final = 256
 _LAYOUT_MAX_FIELDS: Final = 40
 _LAYOUT_MAX_BYTES: Final = 4096
@@ -187,8 +177,7 @@ def _encode_usual(command: RemotingCommand) -> bytes:
     remark = command.remark.encode() if command.remark else b""
     # One text of ASCII characters is encoded in one call; for others it raises.
     texts = [
-        f"{_key_text(key)}{_LENGTHS[len(value)]}{value}"
-        for key, value in command.ext_fields.items()
+        f"{key_text(key)}{LENGTHS[len(value)]}{value}" for key, value in command.ext_fields.items()
     ]
     fields = "".join(texts).encode("ascii")
     start = _pack_start(
@@ -202,41 +191,8 @@ def _encode_usual(command: RemotingCommand) -> bytes:
     return b"".join((start, remark, _pack_int32(len(fields)), fields))
 
 
-def encode_usual_binary_answer(answer: UsualSendAnswer, code: int, opaque: int) -> bytes:
-    """Return what `encode_binary_header` does for the answer to a send."""
-    msg_id, queue_id, queue_offset = answer.msg_id, str(answer.queue_id), str(answer.queue_offset)
-    try:
-        fields = (
-            f"{_MSG_ID}{_LENGTHS[len(msg_id)]}{msg_id}"
-            f"{_QUEUE_ID}{_LENGTHS[len(queue_id)]}{queue_id}"
-            f"{_QUEUE_OFFSET}{_LENGTHS[len(queue_offset)]}{queue_offset}"
-            f"{_marks_text(answer.region_id, answer.trace_on)}"
-        ).encode("ascii")
-    except (IndexError, UnicodeError):  # a batch has many ids
-        return _encode_any(
-            RemotingCommand(code, answer.encode(), flag=FLAG_RESPONSE, opaque=opaque)
-        )
-    return (
-        _pack_start(code, _JAVA, VERSION_4_9_7, opaque, FLAG_RESPONSE, 0)
-        + _pack_int32(len(fields))
-        + fields
-    )
-
-
-@lru_cache(maxsize=64)
-def _marks_text(region_id: str, trace_on: bool) -> str:
-    """Return the last two fields of the answer to a send, as text; raise IndexError if one is long.
-
-    They are the same for each answer of a broker.
-    """
-    marks = UsualSendAnswer("", 0, 0, region_id, trace_on).encode()
-    return "".join(
-        [f"{_key_text(key)}{_LENGTHS[len(marks[key])]}{marks[key]}" for key in list(marks)[3:]]
-    )
-
-
 @lru_cache(maxsize=512)
-def _key_text(key: str) -> str:
+def key_text(key: str) -> str:
     """Return a key behind its length, as text; IndexError for one that is not worth remembering."""
     return _KEY_LENGTHS[len(key)] + key
 

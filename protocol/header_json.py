@@ -17,7 +17,7 @@ from fakemq.protocol.codes import LanguageCode
 from fakemq.protocol.command import FLAG_RESPONSE, RemotingCommand, SerializeType
 from fakemq.protocol.errors import RemoteProtocolError
 from fakemq.protocol.header_json_shapes import IncomingHeader, OutgoingHeader
-from fakemq.protocol.usual_headers import START_BYTES, USUAL_DECODERS, UsualSendAnswer
+from fakemq.protocol.usual_headers import START_BYTES, USUAL_DECODERS
 
 _LANGUAGES: Final[dict[object, LanguageCode]] = {one.name: one for one in LanguageCode}
 _LANGUAGES_BY_NUMBER: Final = {str(int(one)): one for one in LanguageCode}
@@ -112,29 +112,6 @@ def _around_fields(code: int, remark: str | None, version: int) -> tuple[bytes, 
     before, _, rest = encode_json_header(command).partition(b"{}")
     between, opaque, behind = rest.partition(b'"opaque":')
     return before, between + opaque, behind[1:]
-
-
-def encode_usual_json_answer(answer: UsualSendAnswer, code: int, opaque: int) -> bytes:
-    """Return what `encode_json_header` does for the answer to a send."""
-    start, after_id, after_queue, after_offset, end = _answer_form(
-        code, answer.region_id, answer.trace_on
-    )
-    return (
-        f"{start}{answer.msg_id}{after_id}{answer.queue_id}{after_queue}{answer.queue_offset}"
-        f"{after_offset}{opaque}{end}"
-    ).encode()
-
-
-@lru_cache(maxsize=64)
-def _answer_form(code: int, region_id: str, trace_on: bool) -> tuple[str, str, str, str, str]:
-    """Return what stands around the values that change in the header of an answer to a send."""
-    fields = UsualSendAnswer("?", 0, 0, region_id, trace_on).encode()
-    fields |= {"queueId": "?", "queueOffset": "?"}
-    header = encode_json_header(RemotingCommand(code, ext_fields=fields, flag=FLAG_RESPONSE))
-    # The region may have any characters, but stands between the places, and its quotes are escaped.
-    start, after_id, after_queue, rest = header.decode().split("?", 3)
-    after_offset, opaque, end = rest.rpartition('"opaque":0')
-    return start, after_id, after_queue, f"{after_offset}{opaque[:-1]}", end
 
 
 def _sound(text: str) -> str:

@@ -25,10 +25,8 @@ CK_TAG: Final = "ck"
 ACK_TAG: Final = "ack"
 BATCH_ACK_TAG: Final = "bAck"
 
-POP_CK: Final = "POP_CK"
 FIRST_POP_TIME: Final = "1ST_POP_TIME"
 ORIGIN_GROUP: Final = "ORIGIN_GROUP"
-TIMER_DELIVER_MS: Final = "TIMER_DELIVER_MS"
 
 _NORMAL: Final = "0"
 _RETRY_V1: Final = "1"

@@ -59,6 +59,20 @@ MESSAGE_TYPE: Final = "MSG_TYPE"
 INNER_MULTI_DISPATCH: Final = "INNER_MULTI_DISPATCH"
 INNER_MULTI_QUEUE_OFFSET: Final = "INNER_MULTI_QUEUE_OFFSET"
 
+# Of 5.5.0. Source: common/message/MessageConst.java (5.5.0)
+PRIORITY: Final = "_SYS_MSG_PRIORITY_"
+INNER_NUM: Final = "INNER_NUM"
+POP_CK: Final = "POP_CK"
+# When a producer wants a message to be delivered; of several the first counts.
+TIMER_DELAY_SEC: Final = "TIMER_DELAY_SEC"
+TIMER_DELAY_MS: Final = "TIMER_DELAY_MS"
+TIMER_DELIVER_MS: Final = "TIMER_DELIVER_MS"
+TIMES: Final = frozenset({TIMER_DELAY_SEC, TIMER_DELAY_MS, TIMER_DELIVER_MS})
+TIMER_DEL_UNIQKEY: Final = "TIMER_DEL_UNIQKEY"
+"""The unique key of another timer message, which this one deletes."""
+TIMER_OUT_MS: Final = "TIMER_OUT_MS"
+"""When a broker delivers it."""
+
 
 def decode_properties(text: str) -> dict[str, str]:
     """Return the properties in ``text``, in order.

@@ -12,18 +12,10 @@ from typing import Final, NamedTuple
 TIMER_TOPIC: Final = "rmq_sys_wheel_timer"
 """Where timer messages wait; its only queue is 0."""
 
-# What a producer asks for; of several the first counts.
-TIMER_DELAY_SEC: Final = "TIMER_DELAY_SEC"
-TIMER_DELAY_MS: Final = "TIMER_DELAY_MS"
-TIMER_DELIVER_MS: Final = "TIMER_DELIVER_MS"
-TIMES: Final = frozenset({TIMER_DELAY_SEC, TIMER_DELAY_MS, TIMER_DELIVER_MS})
 # What a broker writes.
-TIMER_OUT_MS: Final = "TIMER_OUT_MS"
 TIMER_ENQUEUE_MS: Final = "TIMER_ENQUEUE_MS"
 TIMER_DEQUEUE_MS: Final = "TIMER_DEQUEUE_MS"
 TIMER_ROLL_TIMES: Final = "TIMER_ROLL_TIMES"
-TIMER_DEL_UNIQKEY: Final = "TIMER_DEL_UNIQKEY"
-"""The unique key of another timer message, which this one deletes."""
 
 INVALID_HANDLE: Final = "recall handle is invalid"
 _VERSION: Final = "v1"

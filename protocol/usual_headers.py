@@ -13,7 +13,22 @@ import msgspec
 
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.command import RemotingCommand, SerializeType
-from fakemq.protocol.properties import MSG_REGION, TRACE_SWITCH
+from fakemq.protocol.properties import (
+    CLUSTER,
+    DELAY_TIME_LEVEL,
+    INNER_MULTI_DISPATCH,
+    INNER_MULTI_QUEUE_OFFSET,
+    INNER_NUM,
+    MSG_REGION,
+    POP_CK,
+    PRIORITY,
+    REAL_TOPIC,
+    TIMER_DEL_UNIQKEY,
+    TIMER_OUT_MS,
+    TIMES,
+    TRACE_SWITCH,
+    TRANSACTION_PREPARED,
+)
 
 T = TypeVar("T")
 
@@ -85,26 +100,6 @@ class UsualBatchHeader(UsualSendHeader, gc=False, kw_only=True):
     in_batch: Literal["true"]  # type: ignore[assignment]  # another value, on purpose
 
 
-class UsualSendAnswer(msgspec.Struct, gc=False):
-    """The ext fields of the answer to a send, in place of a `Header`."""
-
-    msg_id: str
-    queue_id: int
-    queue_offset: int
-    region_id: str
-    trace_on: bool
-
-    def encode(self) -> dict[str, str]:
-        """As `Header.encode`."""
-        return {
-            "msgId": self.msg_id,
-            "queueId": str(self.queue_id),
-            "queueOffset": str(self.queue_offset),
-            MSG_REGION: self.region_id,
-            TRACE_SWITCH: "true" if self.trace_on else "false",
-        }
-
-
 class UsualPullHeader(UsualHeader, gc=False, rename="camel"):
     """PULL_MESSAGE."""
 
@@ -123,6 +118,16 @@ class UsualPullHeader(UsualHeader, gc=False, rename="camel"):
     """Sent by clients of 5.x; not read."""
     bname: str | None = None
 
+
+ACTED_ON: Final = frozenset(
+    {
+        *(CLUSTER, MSG_REGION, TRACE_SWITCH),  # a broker sets these
+        *(DELAY_TIME_LEVEL, TRANSACTION_PREPARED, INNER_MULTI_DISPATCH, INNER_MULTI_QUEUE_OFFSET),
+        *(POP_CK, PRIORITY, INNER_NUM, REAL_TOPIC, TIMER_OUT_MS, TIMER_DEL_UNIQKEY, *TIMES),
+    }
+)
+"""The properties of a sent message on which a broker of some release acts; usual sends have none.
+"""
 
 USUAL: dict[int, type[UsualHeader]] = {
     RequestCode.SEND_MESSAGE_V2: UsualSendHeader,

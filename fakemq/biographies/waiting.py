@@ -13,8 +13,7 @@ from fakemq.core import inspection
 from fakemq.dispatch.node import NodeState
 from fakemq.journal.journal import clock_text
 from fakemq.protocol.codes import RequestCode
-from fakemq.protocol.properties import DELAY_TIME_LEVEL, MIN_OFFSET
-from fakemq.protocol.timers import TIMER_DEL_UNIQKEY, TIMES
+from fakemq.protocol.properties import DELAY_TIME_LEVEL, MIN_OFFSET, TIMER_DEL_UNIQKEY, TIMES
 
 if TYPE_CHECKING:
     from fakemq.biographies.chronicle import Chronicle, Record

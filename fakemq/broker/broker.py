@@ -44,7 +44,7 @@ from fakemq.net.session import Session
 from fakemq.protocol.bodies.topic import DataVersion, TopicConfig
 from fakemq.protocol.codes import RequestCode, ResponseCode, code_name
 from fakemq.protocol.message_id import UniqueIdGenerator
-from fakemq.protocol.properties import WAIT_STORE_MSG_OK
+from fakemq.protocol.properties import CLUSTER, WAIT_STORE_MSG_OK
 from fakemq.protocol.sysflag import PermName
 from fakemq.protocol.table import NoHeader
 from fakemq.protocol.topics import SCHEDULE_TOPIC, topic_name_error
@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from fakemq.broker.image import NodeImage
     from fakemq.broker.popped import OutMessage
     from fakemq.broker.pulling.slow_consumers import SlowConsumers
+    from fakemq.broker.sending.settings import SendSettings
     from fakemq.broker.sending.transactions import Round
     from fakemq.broker.thread_pools import ThreadPools
     from fakemq.broker.v5.attributes import Attribute
@@ -77,7 +78,8 @@ if TYPE_CHECKING:
     )
     from fakemq.protocol.hosts import Host
     from fakemq.protocol.message import MessageExt
-    from fakemq.protocol.usual_headers import UsualSendAnswer
+    from fakemq.protocol.plain_properties import PlainProperties, StoredForm
+    from fakemq.protocol.send_answers import SendAnswer
     from fakemq.reference import Reference
     from fakemq.store.findings import Topics
     from fakemq.store.inner_message import InnerMessage
@@ -99,6 +101,9 @@ _FOR_NAME_SERVERS: Final = frozenset(
     )
 )
 """What clients and brokers ask of every name server; Java's answer does not say so."""
+
+
+_Reply: Final = Reply
 
 
 class Broker:
@@ -123,6 +128,7 @@ class Broker:
     """Its connections to other nodes; the owner of the broker sets it before `start`."""
     make_acl: Callable[[], AccessControl]
     """Called with the first start with aclEnable=true; the owner of the broker sets it."""
+    _send_settings: SendSettings | None = None
     _kept_acl: AccessControl | None = None
     """Access control, once there was one: it keeps the rules of a test while it is switched off."""
     _slow_consumers: SlowConsumers | None = None
@@ -645,6 +651,27 @@ class Broker:
     def check_batch(self, request: SendRequest) -> None:
         """Raise an error for a batch that may not be stored; after all other checks."""
 
+    def plain_properties(self, header: SendHeader, form: StoredForm) -> PlainProperties | None:
+        """Return what the store wants of the properties of a message; None if it is not plain."""
+        return form.of(header.properties or "")
+
+    def send_settings(self) -> SendSettings:
+        """Return what the config says about sends now."""
+        settings, config = self._send_settings, self.config
+        if settings is None or settings.revision != config.revision:
+            from fakemq.broker.sending.settings import SendSettings  # a start sends nothing
+
+            settings = SendSettings(config, self.reference, self._stored_form())
+            self._send_settings = settings
+        return settings
+
+    def _stored_form(self) -> StoredForm:
+        from fakemq.protocol.plain_properties import StoredForm
+
+        added = {CLUSTER: self.config.broker_cluster_name}
+        encode = self.reference.encode_properties
+        return StoredForm(added, WAIT_STORE_MSG_OK, encode, buckets=16, ends=False)
+
     def prepare_send(self, message: InnerMessage, config: TopicConfig) -> None:
         """Change a message that a producer sent, before it is put."""
         # Java takes WAIT out to make the text, and puts it back at the end: later texts have that
@@ -664,10 +691,10 @@ class Broker:
         return None
 
     def send_reply(
-        self, code: int, answered: UsualSendAnswer, request: SendRequest, message: InnerMessage
+        self, code: int, answered: SendAnswer, request: SendRequest, message: InnerMessage
     ) -> Reply[SendMessageResponseHeader]:
         """Return the answer to a successful send."""
-        return Reply(None, b"", code, None, None, answered)
+        return _Reply(None, b"", code, None, None, answered)
 
     def refusal(self, status: PutMessageStatus) -> Refused:
         """Return the refusal of a put with a status that 4.9.7 does not have."""

@@ -77,7 +77,10 @@ class Config:
     ``copy`` to keep the present values.
     """
 
-    __slots__ = ("texts",)  # not among the values, which are those of keys
+    __slots__ = ("revision", "texts")  # not among the values, which are those of keys
+
+    revision: int
+    """Changes with each change of a value, for readers that keep what they have worked out."""
 
     release: ClassVar[str] = "4.9.7"
     """The release of RocketMQ that has these keys."""
@@ -90,9 +93,16 @@ class Config:
     def __init__(self, **values: Value) -> None:
         # Its own, though it has its class's: those are found more slowly, on the path of each send.
         vars(self).update(_defaults_of(type(self)))
+        object.__setattr__(self, "revision", 0)
         self.texts: Mapping[str, str] = {}
         """What the file of the start says, by Java name: also of keys that no RocketMQ has."""
         self.assign(values)
+
+    if not TYPE_CHECKING:  # a type checker would then take any name
+
+        def __setattr__(self, name: str, value: object) -> None:
+            object.__setattr__(self, name, value)
+            object.__setattr__(self, "revision", self.revision + 1)
 
     def assign(self, values: Mapping[str, Value]) -> None:
         """Set attributes by their Python names; raise TypeError for an unknown name."""
@@ -160,7 +170,7 @@ class Config:
         """Replace all values by those of ``other``, for all readers of this config."""
         vars(self).clear()
         vars(self).update(vars(other))
-        self.texts = other.texts
+        self.texts = other.texts  # which changes the revision
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):

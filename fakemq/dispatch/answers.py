@@ -10,13 +10,13 @@ import msgspec
 from fakemq.later import Later
 from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.command import Body, RemotingCommand, SerializeType
+from fakemq.protocol.send_answers import SendAnswer, send_answer_fields
 from fakemq.protocol.table import RequestHeader, ResponseHeader
 
 if TYPE_CHECKING:
     from fakemq.events.core import Delivered
     from fakemq.journal.journal import Cause
     from fakemq.net.session import Session
-    from fakemq.protocol.usual_headers import UsualSendAnswer
     from fakemq.reference import Reference
 
 NOTHING_SAID = "not set any response code"
@@ -125,7 +125,7 @@ class Reply(msgspec.Struct, Generic[ResponseHeader]):
     remark: str | None = None
     ext_fields: dict[str, str] | None = None
     """Fields that are added to the header's own, and replace those of the same name."""
-    usual: UsualSendAnswer | None = None
+    usual: SendAnswer | None = None
     """The fields of a successful answer to a send, which has no other fields and no body."""
     serialize_type: SerializeType | None = None
     """How the response's header is written; None means as the request's header was."""
@@ -136,7 +136,7 @@ class Reply(msgspec.Struct, Generic[ResponseHeader]):
 
     def editable(self) -> Reply[Any]:
         """Return a copy that a fault may change, with every field that it may replace."""
-        fields = self.ext_fields if self.usual is None else self.usual.encode()
+        fields = self.ext_fields if self.usual is None else send_answer_fields(self.usual)
         return msgspec.structs.replace(self, relayed=None, usual=None, ext_fields=fields)
 
 

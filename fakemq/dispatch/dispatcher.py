@@ -11,7 +11,7 @@ Source: remoting/netty/NettyRemotingAbstract.java#processRequestCommand (4.9.7)
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar
 
 import msgspec
 
@@ -27,7 +27,7 @@ from fakemq.protocol.command import (
     RemotingCommand,
     SerializeType,
 )
-from fakemq.protocol.frame import encode_usual_answer
+from fakemq.protocol.send_answers import encode_send_answer, send_answer_fields
 from fakemq.protocol.topics import FAQ
 
 if TYPE_CHECKING:
@@ -38,6 +38,10 @@ if TYPE_CHECKING:
     AnyHeader: TypeAlias = Header | msgspec.Struct
 
 NodeT = TypeVar("NodeT", bound=Node)
+
+# As constants of this module: compiled code would look up imported names in a dictionary.
+_Request: Final = Request
+_Reply: Final = Reply
 
 
 class Dispatcher(Generic[NodeT]):
@@ -86,10 +90,11 @@ class Dispatcher(Generic[NodeT]):
                 header = command.usual
                 if header is None:
                     header = header_class.decode(command.ext_fields)
-                outcome = handler(self._node, Request(command, header, session))
+                outcome = handler(self._node, _Request(command, header, session))
         except Exception as error:
             outcome = answer_to_error(self._node, command.code, error)
-        if isinstance(outcome, Later):
+        # Most outcomes are a `Reply` itself, which is known at a look.
+        if type(outcome) is not _Reply and isinstance(outcome, Later):
             self._park(session, command, header, outcome)
         else:
             self.answer(session, command, header, outcome)
@@ -146,7 +151,7 @@ class Dispatcher(Generic[NodeT]):
 
     def send_answer(self, session: Session, command: RemotingCommand, outcome: Outcome) -> None:
         """Answer a request without the faults of answers; None sends no answer."""
-        if isinstance(outcome, Refused):
+        if type(outcome) is not _Reply and isinstance(outcome, Refused):
             outcome = Reply(code=outcome.code, remark=outcome.remark)
         if outcome is None or command.flag & FLAG_ONEWAY:
             self._journal.note((HANDLED, self._name, command.code, session.remote_addr, None))
@@ -158,7 +163,7 @@ class Dispatcher(Generic[NodeT]):
             self._write(session, command, outcome)
         else:
             kind = command.serialize_type
-            session.write(encode_usual_answer(usual, outcome.code, command.opaque, kind))
+            session.write(encode_send_answer(usual, outcome.code, command.opaque, kind))
 
     def _write(self, session: Session, command: RemotingCommand, reply: Reply[Any]) -> None:
         """Write the answer to a request; it is not the usual one to a send."""
@@ -237,8 +242,12 @@ def response(request: RemotingCommand, reply: Reply[Any]) -> RemotingCommand:
 
 def fields_of(reply: Reply[Any]) -> dict[str, str]:
     """Return the ext fields of the response that a reply becomes."""
-    header = reply.usual or reply.header
-    fields: dict[str, str] = {} if header is None else header.encode()
+    usual, header = reply.usual, reply.header
+    fields: dict[str, str] = {}
+    if usual is not None:
+        fields = send_answer_fields(usual)
+    elif header is not None:
+        fields = header.encode()
     if reply.ext_fields:
         fields |= reply.ext_fields
     return fields

@@ -12,8 +12,8 @@ from fakemq.dump.rows import check_row
 from fakemq.protocol.errors import NumberFormatError
 from fakemq.protocol.header import parse_long
 from fakemq.protocol.layout.timer_codecs import TIMER_CHECKPOINT, TIMER_LOG_UNIT, WHEEL_SLOT
-from fakemq.protocol.properties import REAL_TOPIC
-from fakemq.protocol.timers import TIMER_DEL_UNIQKEY, TIMER_OUT_MS, TIMER_TOPIC
+from fakemq.protocol.properties import REAL_TOPIC, TIMER_DEL_UNIQKEY, TIMER_OUT_MS
+from fakemq.protocol.timers import TIMER_TOPIC
 from fakemq.store.findings import (
     CONFIG_EMPTY,
     Finding,

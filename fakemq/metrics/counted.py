@@ -45,16 +45,13 @@ from fakemq.protocol.properties import (
     REAL_TOPIC,
     RETRY_TOPIC,
     SHARDING_KEY,
-    TRANSACTION_PREPARED,
-)
-from fakemq.protocol.timers import (
     TIMER_DELAY_MS,
     TIMER_DELAY_SEC,
     TIMER_DELIVER_MS,
     TIMER_OUT_MS,
-    TIMER_ROLL_TIMES,
-    TIMER_TOPIC,
+    TRANSACTION_PREPARED,
 )
+from fakemq.protocol.timers import TIMER_ROLL_TIMES, TIMER_TOPIC
 from fakemq.protocol.topics import DLQ_PREFIX, RETRY_PREFIX, SCHEDULE_TOPIC
 from fakemq.protocol.v5.codes import RequestCode5, ResponseCode5
 

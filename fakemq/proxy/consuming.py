@@ -17,7 +17,8 @@ from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.headers.pop import ChangeInvisibleTimeResponseHeader, PopMessageResponseHeader
 from fakemq.protocol.headers.send import ConsumerSendMsgBackRequestHeader
 from fakemq.protocol.message import decode_records
-from fakemq.protocol.pop import POP_CK, extra_info
+from fakemq.protocol.pop import extra_info
+from fakemq.protocol.properties import POP_CK
 from fakemq.protocol.usual_headers import UsualHeader
 from fakemq.protocol.v5.codes import RequestCode5
 from fakemq.proxy.receipts import decode

@@ -8,7 +8,6 @@ from __future__ import annotations
 from hashlib import md5
 from typing import TYPE_CHECKING, Final
 
-from fakemq.broker.v5.send import PRIORITY
 from fakemq.protocol.errors import NumberFormatError
 from fakemq.protocol.grpc.messages import (
     DeadLetterQueue,
@@ -19,17 +18,20 @@ from fakemq.protocol.grpc.messages import (
 )
 from fakemq.protocol.header import parse_int, parse_long
 from fakemq.protocol.java import int32
-from fakemq.protocol.pop import POP_CK
 from fakemq.protocol.properties import (
     DELAY_TIME_LEVEL,
     KEYS,
+    POP_CK,
+    PRIORITY,
     SHARDING_KEY,
     TAGS,
+    TIMER_DELAY_MS,
+    TIMER_DELAY_SEC,
+    TIMER_DELIVER_MS,
     TRANSACTION_PREPARED,
     UNIQ_CLIENT_MESSAGE_ID_KEYIDX,
 )
 from fakemq.protocol.sysflag import MessageSysFlag
-from fakemq.protocol.timers import TIMER_DELAY_MS, TIMER_DELAY_SEC, TIMER_DELIVER_MS
 from fakemq.proxy.times import timestamp_of
 
 if TYPE_CHECKING:

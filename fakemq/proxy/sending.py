@@ -7,19 +7,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from fakemq.broker.v5.send import PRIORITY
 from fakemq.protocol.properties import (
     CHECK_IMMUNITY_TIME_IN_SECONDS,
     KEY_SEPARATOR,
     KEYS,
+    PRIORITY,
     PRODUCER_GROUP,
     RECONSUME_TIME,
     SHARDING_KEY,
     TAGS,
+    TIMER_DELIVER_MS,
     TRANSACTION_PREPARED,
     UNIQ_CLIENT_MESSAGE_ID_KEYIDX,
 )
-from fakemq.protocol.timers import TIMER_DELIVER_MS
 from fakemq.proxy.checks import check_lite_topic, has_control_character, is_blank
 from fakemq.proxy.messages import (
     BORN_HOST,

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from fakemq.broker.v5.send import PRIORITY
 from fakemq.client.errors import MQBrokerError, MQClientError, RemotingError
 from fakemq.client.messages import LocalTransactionState, Message, SendResult
 from fakemq.client.producing.producer import ProducerCore
@@ -14,8 +13,13 @@ from fakemq.client.producing.settings import ProducerSettings
 from fakemq.client.tasks import Sleep, Task
 from fakemq.protocol.bodies.queue import MessageQueue
 from fakemq.protocol.message_id import decode_offset_id
-from fakemq.protocol.properties import DELAY_TIME_LEVEL
-from fakemq.protocol.timers import TIMER_DELAY_MS, TIMER_DELAY_SEC, TIMER_DELIVER_MS
+from fakemq.protocol.properties import (
+    DELAY_TIME_LEVEL,
+    PRIORITY,
+    TIMER_DELAY_MS,
+    TIMER_DELAY_SEC,
+    TIMER_DELIVER_MS,
+)
 from fakemq.sim.client import ATTEMPTS, RESEND_MS, Sender, why
 from fakemq.sim.events import Decided, RecallEnded, Sent
 

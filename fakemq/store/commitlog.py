@@ -25,6 +25,7 @@ from fakemq.protocol.message import (
     record_starts,
     record_store_timestamp_ms,
 )
+from fakemq.protocol.native import record as _record
 from fakemq.protocol.sysflag import UNQUEUED, MessageSysFlag
 from fakemq.protocol.topics import LMQ_PREFIX
 from fakemq.store.mapped_file_queue import Cut, MappedFileQueue
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from fakemq.store.inner_message import InnerMessage, RecordDraft
 
 FOLDER: Final = "commitlog"
+_pack_host: Final = pack_host
 _ZEROS: Final = bytes(1 << 16)
 _TRANSACTION_MASK: Final = MessageSysFlag.TRANSACTION_MASK
 _V6_FLAGS: Final = MessageSysFlag.BORNHOST_V6 | MessageSysFlag.STOREHOSTADDRESS_V6
@@ -73,19 +75,46 @@ def _packed_topic(topic: str) -> bytes:
 
 
 def _packed(
+    message: InnerMessage,
     drafts: list[RecordDraft],
-    queue_id: int,
     queue_offset: int,
     phy_offset: int,
-    equal: bytes,
     packed_topic: bytes,
     store_host: bytes,
+    now_ms: int,
 ) -> tuple[bytes, bytes, str]:
-    """Return the records of a batch, their entries for the queue, and their offset ids.
+    """Return the records of a put, their entries for the queue, and their offset ids.
 
-    ``equal`` are the fields from ``sys_flag`` to ``body_bytes``. What is the same in records that
-    follow each other is packed once.
+    What is the same in records that follow each other is packed once.
     """
+    queue_id, sys_flag = message.queue_id, message.sys_flag
+    pack_equal, pack_start = _starts[sys_flag & _V6_FLAGS]
+    equal: bytes = pack_equal(
+        sys_flag,
+        message.born_timestamp_ms,
+        _pack_host(message.born_host),
+        now_ms,
+        store_host,
+        message.reconsume_times,
+        message.prepared_transaction_offset,
+    )
+    if len(drafts) == 1:
+        flag, body, properties, record_bytes, code, _ = drafts[0]
+        start = pack_start(
+            record_bytes,
+            MESSAGE_MAGIC_CODE,
+            crc32(body) & CRC32_MASK,
+            queue_id,
+            flag,
+            queue_offset,
+            phy_offset,
+            equal,
+            len(body),
+        )
+        between = packed_topic + _pack_properties_bytes(len(properties))
+        records = b"".join((start, body, between, properties))
+        msg_id = (store_host + start[_OFFSET_AT:_OFFSET_END]).hex().upper()
+        return records, _pack_unit(phy_offset, record_bytes, code), msg_id
     pieces: list[bytes] = []
     units: list[bytes] = []
     offsets = [b""]
@@ -206,38 +235,30 @@ class CommitLog:
         logics_offset = self.topic_queue_table.get(key, 0) if queued else 0
         file = self._file_with_room(size_bytes, now_ms)
         wrote_offset = self._queue.last_offset + file.position
-        pack_equal, pack_start = _starts[sys_flag & _V6_FLAGS]
-        packed_topic, store_host = _packed_topic(topic), pack_host(message.store_host)
-        equal = pack_equal(
-            sys_flag,
-            message.born_timestamp_ms,
-            pack_host(message.born_host),
-            now_ms,
-            store_host,
-            message.reconsume_times,
-            message.prepared_transaction_offset,
-        )
+        packed_topic, store_host = _packed_topic(topic), _pack_host(message.store_host)
         number = len(drafts)
-        if number == 1:
-            flag, body, properties, record_bytes, code, _ = drafts[0]
-            start = pack_start(
-                record_bytes,
-                MESSAGE_MAGIC_CODE,
-                crc32(body) & CRC32_MASK,
+        if number == 1 and _record is not None:
+            flag, body, properties, _, code, _ = drafts[0]
+            records, units, msg_id = _record(
+                body,
+                properties,
+                packed_topic,
+                _pack_host(message.born_host),
+                store_host,
+                code,
                 queue_id,
                 flag,
                 logics_offset,
                 wrote_offset,
-                equal,
-                len(body),
+                sys_flag,
+                message.born_timestamp_ms,
+                now_ms,
+                message.reconsume_times,
+                message.prepared_transaction_offset,
             )
-            between = packed_topic + _pack_properties_bytes(len(properties))
-            records = b"".join((start, body, between, properties))
-            units = _pack_unit(wrote_offset, record_bytes, code)
-            msg_id = (store_host + start[_OFFSET_AT:_OFFSET_END]).hex().upper()
         else:
             records, units, msg_id = _packed(
-                drafts, queue_id, logics_offset, wrote_offset, equal, packed_topic, store_host
+                message, drafts, logics_offset, wrote_offset, packed_topic, store_host, now_ms
             )
         assert len(records) == size_bytes
         # In one write, so that a full disk takes all records or none.

@@ -15,6 +15,7 @@ from fakemq.protocol.hosts import Host
 if TYPE_CHECKING:
     from fakemq.journal.noted import Names
     from fakemq.protocol.message import MessageExt
+    from fakemq.protocol.plain_properties import PlainProperties
     from fakemq.protocol.properties import PropertiesEncoder
 
 LOCAL_HOST: Final[Host] = ("127.0.0.1", 0)
@@ -26,8 +27,9 @@ class InnerMessage:
     ``properties_string`` is what gets stored. ``properties`` is the same as a mapping; tags and
     keys are taken from there. Hosts are pairs of an IP address and a port. For `put_messages`,
     ``body`` is the batch as the client sent it, and each message of the batch gets the properties
-    on top of its own. The store may change a message that it is given: a delay level, for example,
-    changes topic, queue and properties. `inner_message` makes one.
+    on top of its own. One that is ``plain`` has its properties in that form only: to read one of
+    the other two is an AttributeError. The store may change a message that it is given: a delay
+    level, for example, changes topic, queue and properties. `inner_message` makes one.
     """
 
     __slots__ = (
@@ -35,6 +37,7 @@ class InnerMessage:
         "born_host",
         "born_timestamp_ms",
         "flag",
+        "plain",
         "prepared_transaction_offset",
         "properties",
         "properties_string",
@@ -59,6 +62,7 @@ class InnerMessage:
     reconsume_times: int
     wait_store_msg_ok: bool
     prepared_transaction_offset: int
+    plain: PlainProperties | None
 
     @classmethod
     def of(
@@ -107,14 +111,17 @@ def inner_message(
     reconsume_times: int = 0,
     wait_store_msg_ok: bool = True,
     prepared_transaction_offset: int = 0,
+    plain: PlainProperties | None = None,
 ) -> InnerMessage:
     """Return an `InnerMessage` with these fields."""
     message = InnerMessage()
     message.topic = topic
     message.queue_id = queue_id
     message.body = body
-    message.properties = {} if properties is None else properties
-    message.properties_string = properties_string
+    message.plain = plain
+    if plain is None:
+        message.properties = {} if properties is None else properties
+        message.properties_string = properties_string
     message.flag = flag
     message.sys_flag = sys_flag
     message.born_timestamp_ms = born_timestamp_ms

@@ -142,7 +142,9 @@ class LogDispatch:
         except StoreError:
             return False
         if added:
-            names = tuple([draft[-1] for draft in put.drafts])
+            drafts = put.drafts
+            # Most puts have one record.
+            names = (drafts[0][-1],) if len(drafts) == 1 else tuple([draft[-1] for draft in drafts])
             self._journal.note_stored(
                 (STORED, self._node, topic, queue_id, first, units, names), 2 * len(names)
             )

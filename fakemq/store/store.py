@@ -271,10 +271,11 @@ class MessageStore:
             return self._refused_by_page_cache(message, self.held_lock)
         most_bytes = config.max_message_size
         # In characters, as Java counts; their bytes are looked at with the draft.
+        plain = message.plain is not None
         if (
             len(message.topic) > TOPIC_MAX_BYTES
-            or len(message.properties_string) > PROPERTIES_MAX_BYTES
             or len(message.body) > most_bytes
+            or (not plain and len(message.properties_string) > PROPERTIES_MAX_BYTES)
         ):
             return self._refused(message, _ILLEGAL)
         # A queue that had a message needs no check: most puts end here without another call. A
@@ -283,11 +284,12 @@ class MessageStore:
             why = why_no_queue(message.topic, message.queue_id)
             if why:
                 return self._refused(message, _ILLEGAL, why)
+        if plain:
+            return self._put(message, draft_message(message, most_bytes))
         if self.divert is not None:
             status = self.divert(message)
             if status is not None:
                 return self._refused(message, status)
-        # The first test of `divert`, repeated: most puts end here without another call.
         if DELAY_TIME_LEVEL in message.properties:
             self.delay_levels.divert(message, self.encode_properties)
         if config.enable_multi_dispatch and INNER_MULTI_DISPATCH in message.properties:

@@ -64,22 +64,29 @@ def draft_message(
     message: InnerMessage, max_message_size: int
 ) -> list[RecordDraft] | PutMessageStatus:
     """Return the one record that a message becomes, or why it cannot be stored."""
-    body, known = message.body, message.properties
-    properties = message.properties_string.encode("utf-8", "replace")
-    if len(properties) > PROPERTIES_MAX_BYTES:
-        return PutMessageStatus.PROPERTIES_SIZE_EXCEEDED
+    body, plain = message.body, message.plain
+    properties: bytes
+    code: int
+    msg_id: str
+    has_keys: bool
+    if plain is not None:
+        properties, code, msg_id, has_keys, _ = plain
+    else:
+        properties = message.properties_string.encode("utf-8", "replace")
+        if len(properties) > PROPERTIES_MAX_BYTES:
+            return PutMessageStatus.PROPERTIES_SIZE_EXCEEDED
+        known = message.properties
+        code, has_keys = tags_code(known.get(TAGS)), KEYS in known
+        msg_id = known.get(UNIQ_CLIENT_MESSAGE_ID_KEYIDX, "")
     empty_bytes = set_host_flags(message) + len(message.topic.encode())
     size_bytes = empty_bytes + len(body) + len(properties)
     if size_bytes > max_message_size + ENCODING_RESERVE_BYTES:
         return _ILLEGAL
-    tags = known.get(TAGS)
     names: Names
-    if KEYS in known:
+    if has_keys:
         names = _names_in(properties)
     else:
-        msg_id = known.get(UNIQ_CLIENT_MESSAGE_ID_KEYIDX, "")
         names = msg_id if len(msg_id) <= TEXT_MAX_CHARS else shortened(msg_id)
-    code = tags_code(tags) if tags else 0
     return [(message.flag, body, properties, size_bytes, code, names)]
 
 

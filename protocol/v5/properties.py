@@ -20,7 +20,7 @@ from fakemq.protocol.properties import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_READ_BUCKETS: Final = 128
+READ_BUCKETS: Final = 128
 """Of the map into which 5.5.0 reads properties. Source: #string2messageProperties (5.5.0)"""
 
 
@@ -30,7 +30,7 @@ _forms: Final[dict[tuple[str | None, int, tuple[str, ...]], TextForm]] = {}
 
 def as_read(properties: Mapping[str, str]) -> dict[str, str]:
     """Return properties in the order of the map into which 5.5.0 reads them."""
-    return {name: properties[name] for name in java_hash_map_order(properties, _READ_BUCKETS)}
+    return {name: properties[name] for name in java_hash_map_order(properties, READ_BUCKETS)}
 
 
 def encode_properties(properties: Mapping[str, str], without: str | None = None) -> str:
@@ -39,7 +39,7 @@ def encode_properties(properties: Mapping[str, str], without: str | None = None)
     That is the one of properties that were read, unless they are `MadeProperties`.
     """
     names = tuple(properties)
-    buckets = properties.buckets if isinstance(properties, MadeProperties) else _READ_BUCKETS
+    buckets = properties.buckets if isinstance(properties, MadeProperties) else READ_BUCKETS
     form = _forms.get((without, buckets, names))
     if form is None:
         entries = [name for name in java_hash_map_order(names, buckets) if name != without]

@@ -372,3 +372,17 @@ def test_keys_of_5_5_0_with_which_a_broker_fails_later_are_refused(
 ) -> None:
     with pytest.raises(ConfigError, match=expected):
         load({key: value}, BrokerConfig5, strict=True)
+
+
+def test_revision_changes_with_each_change() -> None:
+    config = BrokerConfig()
+    other, revisions = config.copy(), [config.revision]
+    config.broker_name = "broker-b"
+    revisions.append(config.revision)
+    config.assign({"region_id": "eu"})
+    revisions.append(config.revision)
+    config.set_property("traceOn", "false")
+    revisions.append(config.revision)
+    config.restore(other)
+    revisions.append(config.revision)
+    assert len(set(revisions)) == len(revisions)

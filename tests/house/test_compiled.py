@@ -21,6 +21,7 @@ import pytest
 
 import fakemq
 from fakemq.events.core import HandlerFailed
+from fakemq.protocol import native
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.errors import RemoteProtocolError
 from fakemq.protocol.frame import frame_bytes
@@ -210,9 +211,23 @@ def test_wheel_has_a_library_for_each_listed_module_beside_its_source() -> None:
         names = set(archive.namelist())
     paths = [name.replace(".", "/") for name in MODULES]
     assert {name for name in names if name.endswith(SUFFIX)} == {
-        f"{path}{SUFFIX}" for path in [*paths, "fakemq__mypyc"]
+        f"{path}{SUFFIX}" for path in [*paths, "fakemq/protocol/speedups", "fakemq__mypyc"]
     }
     assert {f"{path}.py" for path in paths} <= names
+
+
+@on_compiled
+def test_functions_in_c_are_in_use() -> None:
+    functions = (native.usual_frames, native.plain_properties, native.record)
+    assert [type(function).__name__ for function in functions] == ["builtin_function_or_method"] * 3
+
+
+@pytest.mark.skipif(bool(WHEEL), reason="it looks at the files of a checkout")
+def test_source_in_c_is_one_file_of_at_most_400_lines() -> None:
+    folders = ("fakemq", "protocol", "fixtures", "tests", "conformance", "bench")
+    found = [path for folder in folders for path in (ROOT / folder).rglob("*.c")]
+    assert [path.relative_to(ROOT).as_posix() for path in found] == ["protocol/speedups.c"]
+    assert len(found[0].read_text(encoding="utf-8").splitlines()) <= 400
 
 
 @on_wheel
@@ -246,13 +261,14 @@ def test_bug_is_journaled_with_its_traceback(monkeypatch: pytest.MonkeyPatch) ->
     broker = lab.broker()
     peer = lab.peer(broker.addr)
     peer.ask(RequestCode.SEND_MESSAGE_V2, send_header(), b"one")
-    monkeypatch.setattr("fakemq.broker.sending.send.record_host", None)
-    response = peer.ask(RequestCode.SEND_MESSAGE_V2, send_header(), b"two")
+    monkeypatch.setattr("fakemq.broker.sending.send.parse_bool", None)
+    delayed = send_header(properties="DELAY\x011\x02WAIT\x01no")
+    response = peer.ask(RequestCode.SEND_MESSAGE_V2, delayed, b"two")
     assert response.code == ResponseCode.SYSTEM_ERROR
     (failed,) = lab.journal.find(HandlerFailed)
     assert "fakemq/broker/sending/send.py" in failed.traceback
     assert "in _message" in failed.traceback
-    assert "born_host=record_host(" in failed.traceback
+    assert "or parse_bool(wait)" in failed.traceback
 
 
 @on_wheel

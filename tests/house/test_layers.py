@@ -50,9 +50,10 @@ MAY_IMPORT = {
     "awaited": {"asyncio"},
     "config.layout": {"socket"},
     "protocol.bodies.body": {"os", "threading"},
+    "protocol.native": {"os"},
 }
 """Module → what it needs although it is no edge: `awaited` marks functions as asyncio of Python
-3.11 does, `config.layout` finds this machine's address, and
+3.11 does, `config.layout` finds this machine's address, `protocol.native` reads FAKEMQ_PURE, and
 a lock of `protocol.bodies.body` keeps msgspec from preparing one type in two threads at once, and
 from a fork meanwhile."""
 

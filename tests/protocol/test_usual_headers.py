@@ -14,9 +14,10 @@ from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.command import FLAG_RESPONSE, RemotingCommand, SerializeType
 from fakemq.protocol.connection import Connection
 from fakemq.protocol.errors import HeaderError, NullFieldError, RemoteProtocolError
-from fakemq.protocol.frame import encode_frame, encode_usual_answer
+from fakemq.protocol.frame import encode_frame
 from fakemq.protocol.header import Header
-from fakemq.protocol.usual_headers import USUAL, UsualHeader, UsualSendAnswer, UsualSendHeader
+from fakemq.protocol.send_answers import AnswerMarks, encode_send_answer, send_answer_fields
+from fakemq.protocol.usual_headers import USUAL, UsualHeader, UsualSendHeader
 
 SEND = {
     "a": "producers",
@@ -159,22 +160,39 @@ def test_usual_header_knows_defaults() -> None:
 
 
 @given(
+    st.sampled_from(["7F00000100002A9F00000000000000AF", ",".join(["7F0A"] * 40)]),
+    st.integers(0, 2**31 - 1),
+    st.integers(0, 2**63 - 1),
+    st.text() | st.sampled_from(["FD00000000000000AF" * 2, "A" * 200]),
     st.builds(
-        UsualSendAnswer,
-        msg_id=st.sampled_from(["7F00000100002A9F00000000000000AF", ",".join(["7F0A"] * 9)]),
-        queue_id=st.integers(0, 2**31 - 1),
-        queue_offset=st.integers(0, 2**63 - 1),
-        region_id=st.text() | st.sampled_from(['%d"opaque":0', "\\%s%%", "\ud800"]),
-        trace_on=st.booleans(),
+        AnswerMarks,
+        st.text() | st.sampled_from(['%d"opaque":0', "\\%s%%", "\ud800", "?", "é"]),
+        st.booleans(),
+        st.sampled_from([407, 513]),
+        in_json=st.booleans(),
     ),
     st.sampled_from([0, 10, 11, 12]),
     st.integers(-(2**31), 2**31 - 1),
     st.sampled_from(SerializeType),
 )
-def test_usual_answer_has_the_bytes_of_the_general_encoder(
-    answer: UsualSendAnswer, code: int, opaque: int, kind: SerializeType
+def test_answer_to_a_send_has_the_bytes_of_the_general_encoder(
+    msg_id: str,
+    queue_id: int,
+    queue_offset: int,
+    unique_key: str,
+    marks: AnswerMarks,
+    code: int,
+    opaque: int,
+    kind: SerializeType,
 ) -> None:
+    answer = (msg_id, queue_id, queue_offset, unique_key, marks)
     command = RemotingCommand(
-        code, ext_fields=answer.encode(), flag=FLAG_RESPONSE, opaque=opaque, serialize_type=kind
+        code,
+        ext_fields=send_answer_fields(answer),
+        flag=FLAG_RESPONSE,
+        opaque=opaque,
+        version=marks.version,
+        serialize_type=SerializeType.JSON if marks.in_json else kind,
     )
-    assert encode_usual_answer(answer, code, opaque, kind) == encode_frame(command)
+    for _ in range(2):  # what is the same is made once, and kept
+        assert encode_send_answer(answer, code, opaque, kind) == encode_frame(command)

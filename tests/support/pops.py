@@ -18,7 +18,7 @@ from fakemq.protocol.headers.pop import (
     PopMessageRequestHeader,
 )
 from fakemq.protocol.message import MessageExt, decode_records
-from fakemq.protocol.pop import POP_CK
+from fakemq.protocol.properties import POP_CK
 from fakemq.protocol.v5.codes import RequestCode5
 from tests.support.broker_lab import send_header
 from tests.support.peer import Answer, Peer

@@ -16,7 +16,6 @@ from fakemq.dispatch.outcomes import required
 from fakemq.events.core import DifferenceEnded, SubscriptionsDiffer
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.command import RemotingCommand
-from fakemq.protocol.headers.client import NotifyConsumerIdsChangedRequestHeader
 
 if TYPE_CHECKING:
     from fakemq.broker.filters.manager import ConsumerFilterManager
@@ -323,6 +322,9 @@ class ConsumerManager:
             return
         if info.message_model == BROADCASTING and not node.reference.notifies_broadcasting:
             return
+        # A start has no consumer yet.
+        from fakemq.protocol.headers.client import NotifyConsumerIdsChangedRequestHeader
+
         fields = NotifyConsumerIdsChangedRequestHeader(consumer_group=info.group).encode()
         for session in list(info.channels):
             command = RemotingCommand(

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING
 from fakemq.clock.slices import finished
 from fakemq.clock.timers import next_tick_ms
 from fakemq.events.core import FilterChanged
-from fakemq.protocol.subscription import is_tag_type
 
 if TYPE_CHECKING:
     from fakemq.broker.filters.bloom import BloomFilter
@@ -85,6 +84,8 @@ class ConsumerFilterManager:
 
         Source: ConsumerFilterManager.java#register (4.9.7)
         """
+        from fakemq.protocol.subscription import is_tag_type  # a start has no consumer yet
+
         for subscription in subscriptions:
             if not is_tag_type(subscription.expression_type) and subscription.sub_string:
                 self._register(group, subscription)

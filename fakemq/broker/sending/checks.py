@@ -6,7 +6,7 @@ common/topic/TopicValidator.java (4.9.7)
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from fakemq.broker.tables.topics import NOT_ALLOWED_SEND_TOPICS, topic_config_text
 from fakemq.clock.calendar import human_time2
@@ -14,17 +14,16 @@ from fakemq.dispatch.answers import Forbidden, ForbiddenType, InvalidParameter, 
 from fakemq.journal.noted import CHECKED
 from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.errors import NullFieldError
-from fakemq.protocol.sysflag import PermName, TopicSysFlag
+from fakemq.protocol.sysflag import TopicSysFlag
 from fakemq.protocol.topics import FAQ, RETRY_PREFIX
 
 if TYPE_CHECKING:
     from fakemq.broker.broker import Broker, SendHeader
+    from fakemq.broker.sending.settings import SendSettings
     from fakemq.net.session import Session
     from fakemq.protocol.bodies.group import SubscriptionGroupConfig
     from fakemq.protocol.bodies.heartbeat import SubscriptionData
     from fakemq.protocol.bodies.topic import TopicConfig
-
-_WRITE: Final = PermName.WRITE
 
 
 def check_topic_name(broker: Broker, topic: str) -> None:
@@ -84,13 +83,14 @@ def check_filter_type(broker: Broker, subscription: SubscriptionData) -> None:
         )
 
 
-def check_send(broker: Broker, header: SendHeader, session: Session) -> TopicConfig:
+def check_send(
+    broker: Broker, settings: SendSettings, header: SendHeader, session: Session
+) -> TopicConfig:
     """Return the config of the topic to send to; create the topic if the rules allow that.
 
     Raise Refused if the message may not be stored.
     """
-    config = broker.config
-    start_ms = config.start_accept_send_request_time_stamp
+    start_ms = settings.accepts_from_ms
     if start_ms and broker.clock.now_ms() < start_ms:
         raise Refused(
             ResponseCode.SYSTEM_ERROR, f"broker unable to service, until {human_time2(start_ms)}"
@@ -101,16 +101,18 @@ def check_send(broker: Broker, header: SendHeader, session: Session) -> TopicCon
         topic = ""  # Java's StringUtils takes null as blank
     # Of other topics the route says that the broker takes no messages. Of these the order config
     # says where to send, and producers look at nothing else.
-    if not config.broker_permission & _WRITE and broker.topics.is_order(topic):
+    if not settings.is_writable and broker.topics.is_order(topic):
         raise Refused(
             ResponseCode.NO_PERMISSION,
-            f"the broker[{config.broker_ip1}] sending message is forbidden",
+            f"the broker[{broker.config.broker_ip1}] sending message is forbidden",
         )
-    check_topic_name(broker, topic)
-    if topic in NOT_ALLOWED_SEND_TOPICS:
-        raise Refused(
-            ResponseCode.NO_PERMISSION, f"Sending message to topic[{topic}] is forbidden."
-        )
+    if topic not in settings.topics:
+        check_topic_name(broker, topic)
+        if topic in NOT_ALLOWED_SEND_TOPICS:
+            raise Refused(
+                ResponseCode.NO_PERMISSION, f"Sending message to topic[{topic}] is forbidden."
+            )
+        settings.take(topic)
     found = broker.topics.select(topic) or _create_topic(broker, header)
     queue_id = header.queue_id
     # The larger number counts: while a topic shrinks it has more queues to read than to write, and

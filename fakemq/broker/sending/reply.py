@@ -44,7 +44,7 @@ def reply(broker: Broker, request: SendRequest) -> SendReply | Parked[SendMessag
     broker.check_sent(request)
     marks = answer_marks(broker)
     try:
-        topic = check_send(broker, header, request.session)
+        topic = check_send(broker, broker.send_settings(), header, request.session)
         queue_id = header.queue_id
         if queue_id < 0:
             queue_id = random_queue_id(broker, topic.write_queue_nums)

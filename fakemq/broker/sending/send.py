@@ -16,7 +16,7 @@ from fakemq.later import Later
 from fakemq.protocol.bodies.topic import TopicConfig
 from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.header import parse_bool
-from fakemq.protocol.hosts import own_host, record_host
+from fakemq.protocol.hosts import record_host
 from fakemq.protocol.properties import (
     CLUSTER,
     DELAY_TIME_LEVEL,
@@ -30,7 +30,6 @@ from fakemq.protocol.properties import (
 from fakemq.protocol.sysflag import MessageSysFlag
 from fakemq.protocol.table import ResponseHeader
 from fakemq.protocol.topics import RETRY_PREFIX, SCHEDULE_TOPIC
-from fakemq.protocol.usual_headers import UsualSendAnswer
 from fakemq.store.inner_message import InnerMessage, RecordDraft, inner_message
 from fakemq.store.puts import PutMessageResult
 from fakemq.store.results import PutMessageStatus
@@ -38,9 +37,11 @@ from fakemq.store.writing import draft_batch
 
 if TYPE_CHECKING:
     from fakemq.broker.broker import Broker, SendHeader, SendRequest
+    from fakemq.broker.sending.settings import SendSettings
     from fakemq.clock.slices import Steps
     from fakemq.dispatch.long_work import Answer
     from fakemq.protocol.headers.send import SendMessageResponseHeader
+    from fakemq.protocol.plain_properties import PlainProperties
 
 _STORED: Final = {
     PutMessageStatus.FLUSH_DISK_TIMEOUT: ResponseCode.FLUSH_DISK_TIMEOUT,
@@ -49,6 +50,7 @@ _STORED: Final = {
 }
 """The codes of messages that are in the log, but perhaps not on disk or at a slave."""
 _PUT_OK: Final = PutMessageStatus.PUT_OK
+_record_host: Final = record_host
 _SUCCESS: Final = ResponseCode.SUCCESS
 # To look a member up in its enum takes as long as three calls.
 
@@ -71,7 +73,8 @@ def send(
 
         return in_slices(_send_in_slices)(broker, request)
     try:
-        config = check_send(broker, header, request.session)
+        settings = broker.send_settings()
+        config = check_send(broker, settings, header, request.session)
         queue_id = header.queue_id
         if queue_id < 0:
             queue_id = random_queue_id(broker, config.write_queue_nums)
@@ -80,7 +83,7 @@ def send(
             message, drafts = _batch(broker, request, config, queue_id, drafted)
             result = broker.store.put_messages(message, drafts)
         else:
-            message, result = _put_one(broker, request, header, config, queue_id)
+            message, result = _put_one(broker, settings, request, header, config, queue_id)
         status, appended = result.status, result.append_result
         code = _SUCCESS if status is _PUT_OK else _STORED.get(status)
         if appended is not None:
@@ -97,12 +100,12 @@ def send(
     except Refused as refused:
         why = refused.code_in(broker.reference)
         return Reply(code=why, remark=refused.remark, ext_fields=answer_marks(broker))
-    answered = UsualSendAnswer(
+    answered = (
         appended.msg_id,
         queue_id,  # a dead letter, too, is answered with the one that the producer chose
         appended.logics_offset,
-        broker.config.region_id,
-        broker.config.trace_on,
+        "",
+        settings.marks,
     )
     reply = broker.send_reply(code, answered, request, message)
     if result.flush_to is None and result.replicate_to is None and result.when_queued is None:
@@ -136,7 +139,12 @@ def reply_when_durable(
 
 
 def _put_one(
-    broker: Broker, request: SendRequest, header: SendHeader, config: TopicConfig, queue_id: int
+    broker: Broker,
+    settings: SendSettings,
+    request: SendRequest,
+    header: SendHeader,
+    config: TopicConfig,
+    queue_id: int,
 ) -> tuple[InnerMessage, PutMessageResult]:
     topic = header.topic
     dead = None
@@ -144,8 +152,17 @@ def _put_one(
         dead = dead_letter_topic(broker, request)
         if dead is not None:
             (topic, config), queue_id = dead, 0
+    else:
+        plain = broker.plain_properties(header, settings.form)
+        if plain is not None:
+            message = _message(
+                broker, settings, request, header, topic, config, queue_id, plain=plain
+            )
+            return message, broker.store.put_message(message)
     # A producer that waits sends WAIT with every message, and Java does not store it.
-    message = _message(broker, request, header, topic, config, queue_id, WAIT_STORE_MSG_OK)
+    message = _message(
+        broker, settings, request, header, topic, config, queue_id, WAIT_STORE_MSG_OK
+    )
     properties = message.properties
     # The producer's text has the level of the last try; 4.9.7 leaves it (`dead_letter_topic`).
     if dead is not None and broker.reference.v5_dead_letters:
@@ -199,7 +216,8 @@ def _batch(
     """Return a batch, and its records if they are ``drafted``, or why it is refused."""
     required(request.body or None, "MessageExtBatch", "body")
     header = request.header
-    message = _message(broker, request, header, header.topic, config, queue_id)
+    settings = broker.send_settings()
+    message = _message(broker, settings, request, header, header.topic, config, queue_id)
     status = broker.prepare_batch(message)
     if drafted is None:
         return message, status
@@ -209,34 +227,43 @@ def _batch(
 
 def _message(
     broker: Broker,
+    settings: SendSettings,
     request: SendRequest,
     header: SendHeader,
     topic: str,
     topic_config: TopicConfig,
     queue_id: int,
     without: str | None = None,
+    plain: PlainProperties | None = None,
 ) -> InnerMessage:
     """Return the message to store; ``without`` is a property that is not stored."""
-    config, sys_flag = broker.config, header.sys_flag
+    sys_flag = header.sys_flag
     if topic_config.topic_filter_type == "MULTI_TAG":
         sys_flag |= MessageSysFlag.MULTI_TAGS
-    properties = decode_properties(header.properties or "")
-    properties[CLUSTER] = config.broker_cluster_name
-    wait = properties.get(WAIT_STORE_MSG_OK)
+    properties, text = None, ""
+    if plain is not None:
+        waits = plain[-1]
+    else:
+        properties = decode_properties(header.properties or "")
+        properties[CLUSTER] = broker.config.broker_cluster_name
+        text = encode_properties_as_java(properties, without)
+        wait = properties.get(WAIT_STORE_MSG_OK)
+        # Most producers send the very text "true", which needs no call.
+        waits = not wait or wait == "true" or parse_bool(wait)
     return inner_message(
         topic,
         queue_id,
         request.command.body,
         properties=properties,
-        properties_string=encode_properties_as_java(properties, without),
+        properties_string=text,
         flag=header.flag,
         sys_flag=sys_flag,
         born_timestamp_ms=header.born_timestamp,
-        born_host=record_host(request.session.remote_addr),
-        store_host=own_host(config.broker_ip1, config.listen_port),
+        born_host=_record_host(request.session.remote_addr),
+        store_host=settings.store_host,
         reconsume_times=header.reconsume_times or 0,
-        # Most producers send the very text "true", which needs no call.
-        wait_store_msg_ok=not wait or wait == "true" or parse_bool(wait),
+        wait_store_msg_ok=waits,
+        plain=plain,
     )
 
 

@@ -25,12 +25,17 @@ from fakemq.dispatch.answers import Forbidden, ForbiddenType, Reply
 from fakemq.dispatch.dispatcher import Dispatcher, VersionedDispatcher
 from fakemq.dispatch.registry import Handlers
 from fakemq.later import drive
+from fakemq.protocol.plain_properties import StoredForm
+from fakemq.protocol.properties import CLUSTER
+from fakemq.protocol.send_answers import send_answer_fields
+from fakemq.protocol.sysflag import MessageSysFlag
 from fakemq.protocol.topics import SCHEDULE_TOPIC
+from fakemq.protocol.v5.properties import READ_BUCKETS, encode_properties
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from fakemq.broker.broker import SendRequest
+    from fakemq.broker.broker import SendHeader, SendRequest
     from fakemq.broker.image import NodeImage
     from fakemq.broker.popped import OutMessage
     from fakemq.broker.v5.acting.service import ActingMasterService
@@ -51,7 +56,8 @@ if TYPE_CHECKING:
     from fakemq.protocol.bodies.topic import TopicConfig
     from fakemq.protocol.headers.send import SendMessageResponseHeader
     from fakemq.protocol.message import MessageExt
-    from fakemq.protocol.usual_headers import UsualSendAnswer
+    from fakemq.protocol.plain_properties import PlainProperties
+    from fakemq.protocol.send_answers import SendAnswer
     from fakemq.protocol.v5.bodies.timer import TimerMetricsSerializeWrapper
     from fakemq.store.inner_message import InnerMessage
     from fakemq.store.puts import PutMessageResult
@@ -293,6 +299,19 @@ class Broker5(Broker):
     def check_batch(self, request: SendRequest) -> None:
         send.check_batch(self.config, request)
 
+    def plain_properties(self, header: SendHeader, form: StoredForm) -> PlainProperties | None:
+        # What the store wants of a message without a unique key is made with that key.
+        if header.sys_flag & MessageSysFlag.INNER_BATCH:
+            return None
+        plain = super().plain_properties(header, form)
+        return plain if plain is not None and plain[2] else None
+
+    def _stored_form(self) -> StoredForm:
+        added = dict[str, str]()
+        send.mark(self, added)
+        added[CLUSTER] = self.config.broker_cluster_name
+        return StoredForm(added, "", encode_properties, buckets=READ_BUCKETS, ends=True)
+
     def prepare_send(self, message: InnerMessage, config: TopicConfig) -> None:
         send.prepare(self, message, config)
 
@@ -305,10 +324,15 @@ class Broker5(Broker):
         return status
 
     def send_reply(
-        self, code: int, answered: UsualSendAnswer, request: SendRequest, message: InnerMessage
+        self, code: int, answered: SendAnswer, request: SendRequest, message: InnerMessage
     ) -> Reply[SendMessageResponseHeader]:
+        plain = message.plain
+        if plain is not None:
+            msg_id, queue_id, queue_offset, _, marks = answered
+            answered = (msg_id, queue_id, queue_offset, plain[2], marks)
+            return Reply(None, b"", code, None, None, answered)
         fields = send.answer_fields(self, request.command.code, message)
-        return Reply(code=code, ext_fields=answered.encode() | fields)
+        return Reply(code=code, ext_fields=send_answer_fields(answered) | fields)
 
     def refusal(self, status: PutMessageStatus) -> Refused:
         return send.refusal(self.config, status)

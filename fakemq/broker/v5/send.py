@@ -12,25 +12,25 @@ from fakemq.dispatch.outcomes import required
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.errors import NumberFormatError
 from fakemq.protocol.header import parse_bool, parse_int, parse_long
-from fakemq.protocol.pop import POP_CK
 from fakemq.protocol.properties import (
     CLUSTER,
     DELAY_TIME_LEVEL,
+    INNER_NUM,
     MSG_REGION,
+    POP_CK,
+    PRIORITY,
     REAL_TOPIC,
     SHARDING_KEY,
+    TIMER_DELAY_MS,
+    TIMER_DELAY_SEC,
+    TIMER_DELIVER_MS,
+    TIMER_OUT_MS,
     TRACE_SWITCH,
     TRANSACTION_PREPARED,
     UNIQ_CLIENT_MESSAGE_ID_KEYIDX,
 )
 from fakemq.protocol.sysflag import MessageSysFlag
-from fakemq.protocol.timers import (
-    TIMER_DELAY_MS,
-    TIMER_DELAY_SEC,
-    TIMER_DELIVER_MS,
-    TIMER_OUT_MS,
-    RecallHandle,
-)
+from fakemq.protocol.timers import RecallHandle
 from fakemq.protocol.topics import RETRY_PREFIX
 from fakemq.protocol.v5.properties import encode_properties
 from fakemq.store.results import PutMessageStatus
@@ -45,8 +45,6 @@ if TYPE_CHECKING:
     from fakemq.store.store import MessageStore
 
 TRANSACTION_ID: Final = "__transactionId__"
-PRIORITY: Final = "_SYS_MSG_PRIORITY_"
-INNER_NUM: Final = "INNER_NUM"
 _REPLIES: Final = (RequestCode.SEND_REPLY_MESSAGE, RequestCode.SEND_REPLY_MESSAGE_V2)
 _OTHER_TYPES: Final = (
     DELAY_TIME_LEVEL,

@@ -14,7 +14,6 @@ from fakemq.protocol.errors import ProtocolError, RemoteProtocolError
 from fakemq.protocol.header import parse_int, parse_long
 from fakemq.protocol.headers.pop import PopMessageResponseHeader
 from fakemq.protocol.pop import (
-    POP_CK,
     ExtraInfo,
     extra_info,
     offset_order_count,
@@ -23,6 +22,7 @@ from fakemq.protocol.pop import (
     real_topic,
     start_offset_info,
 )
+from fakemq.protocol.properties import POP_CK
 from fakemq.protocol.v5.codes import ResponseCode5
 
 if TYPE_CHECKING:

@@ -14,6 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from fakemq.dispatch.answers import Reply
+from fakemq.dispatch.dispatcher import fields_of
 from fakemq.protocol.batch import BatchMember, encode_batch
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.command import RemotingCommand
@@ -26,10 +27,10 @@ from fakemq.protocol.properties import (
     NAME_VALUE_SEPARATOR,
     PROPERTY_SEPARATOR,
     RECONSUME_TIME,
+    TIMER_DELIVER_MS,
     UNIQ_CLIENT_MESSAGE_ID_KEYIDX,
 )
 from fakemq.protocol.sysflag import MessageSysFlag
-from fakemq.protocol.timers import TIMER_DELIVER_MS
 from fakemq.protocol.topics import DLQ_PREFIX, RETRY_PREFIX
 from fakemq.protocol.usual_headers import UsualBatchHeader, UsualSendHeader
 from fakemq.proxy.checks import check_count, checked_topic, is_blank
@@ -93,7 +94,7 @@ def send_message(
     reply: Reply[Any] = yield proxy.calls.ask(context.session, queue.broker_addr, command)
     if reply.code != ResponseCode.SUCCESS:
         return _unsafe(reply, queue)
-    fields = reply.ext_fields or {}
+    fields = fields_of(reply)
     ids = ",".join([one[UNIQ_CLIENT_MESSAGE_ID_KEYIDX] for one in made])
     transaction_id = fields.get("transactionId", "")
     offset = int(fields.get("queueOffset", "0"))

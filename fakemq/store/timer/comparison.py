@@ -21,15 +21,11 @@ from fakemq.protocol.message import decode_record
 from fakemq.protocol.properties import (
     REAL_QUEUE_ID,
     REAL_TOPIC,
+    TIMER_DEL_UNIQKEY,
+    TIMER_OUT_MS,
     UNIQ_CLIENT_MESSAGE_ID_KEYIDX,
 )
-from fakemq.protocol.timers import (
-    TIMER_DEL_UNIQKEY,
-    TIMER_DEQUEUE_MS,
-    TIMER_OUT_MS,
-    TIMER_ROLL_TIMES,
-    TIMER_TOPIC,
-)
+from fakemq.protocol.timers import TIMER_DEQUEUE_MS, TIMER_ROLL_TIMES, TIMER_TOPIC
 from fakemq.store.findings import (
     Finding,
     deleted_timer_message,

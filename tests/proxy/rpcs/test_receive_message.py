@@ -16,7 +16,7 @@ from fakemq.protocol.bodies.group import SubscriptionGroupConfig
 from fakemq.protocol.grpc import messages as m
 from fakemq.protocol.grpc.status import GrpcStatus
 from fakemq.protocol.message import decode_records
-from fakemq.protocol.pop import POP_CK
+from fakemq.protocol.properties import POP_CK
 from fakemq.protocol.v5.codes import RequestCode5
 from fakemq.proxy import consuming
 from tests.support.proxy_lab import Asked, FrontClient, ProxyLab, handle_of, message

@@ -25,11 +25,13 @@ from fakemq.protocol.properties import (
     MSG_REGION,
     PRODUCER_GROUP,
     TAGS,
+    TIMER_DEL_UNIQKEY,
+    TIMER_DELIVER_MS,
     UNIQ_CLIENT_MESSAGE_ID_KEYIDX,
     MadeProperties,
 )
 from fakemq.protocol.sysflag import PermName
-from fakemq.protocol.timers import TIMER_DEL_UNIQKEY, TIMER_DELIVER_MS, RecallHandle
+from fakemq.protocol.timers import RecallHandle
 from fakemq.protocol.v5 import table
 from fakemq.protocol.v5.codes import ResponseCode5
 from fakemq.protocol.v5.headers.timer import (

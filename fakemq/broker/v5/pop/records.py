@@ -11,11 +11,12 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from fakemq.protocol.bodies.pop import AckMsg
-from fakemq.protocol.pop import ACK_TAG, CK_TAG, TIMER_DELIVER_MS
+from fakemq.protocol.pop import ACK_TAG, CK_TAG
 from fakemq.protocol.properties import (
     NAME_VALUE_SEPARATOR,
     PROPERTY_SEPARATOR,
     TAGS,
+    TIMER_DELIVER_MS,
     UNIQ_CLIENT_MESSAGE_ID_KEYIDX,
 )
 

@@ -22,8 +22,8 @@ from fakemq.broker.v5.pop.records import (
 )
 from fakemq.config.v5.model import config5
 from fakemq.protocol.bodies.pop import BatchAckMsg
-from fakemq.protocol.pop import ACK_TAG, BATCH_ACK_TAG, CK_TAG, TIMER_DELIVER_MS, revive_topic
-from fakemq.protocol.properties import TAGS, UNIQ_CLIENT_MESSAGE_ID_KEYIDX
+from fakemq.protocol.pop import ACK_TAG, BATCH_ACK_TAG, CK_TAG, revive_topic
+from fakemq.protocol.properties import TAGS, TIMER_DELIVER_MS, UNIQ_CLIENT_MESSAGE_ID_KEYIDX
 from fakemq.store.inner_message import InnerMessage, inner_message
 from fakemq.store.puts import put_ended
 from fakemq.store.results import PutMessageStatus

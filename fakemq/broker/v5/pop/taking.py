@@ -13,13 +13,8 @@ from fakemq.journal.noted import DELIVERED, POPPED
 from fakemq.protocol.bodies.pop import PopCheckPoint
 from fakemq.protocol.errors import ProtocolError
 from fakemq.protocol.message import readdressed, record_properties
-from fakemq.protocol.pop import (
-    ORDER_REVIVE_QUEUE,
-    POP_CK,
-    extra_info,
-    msg_offset_info,
-    start_offset_info,
-)
+from fakemq.protocol.pop import ORDER_REVIVE_QUEUE, extra_info, msg_offset_info, start_offset_info
+from fakemq.protocol.properties import POP_CK
 from fakemq.protocol.v5.properties import encode_properties
 from fakemq.store.reading import offsets_found
 from fakemq.store.results import GetMessageStatus, found_records

@@ -16,16 +16,14 @@ from fakemq.protocol.properties import (
     DELAY_TIME_LEVEL,
     REAL_QUEUE_ID,
     REAL_TOPIC,
-)
-from fakemq.protocol.sysflag import UNQUEUED, MessageSysFlag
-from fakemq.protocol.timers import (
     TIMER_DEL_UNIQKEY,
     TIMER_DELAY_MS,
     TIMER_DELAY_SEC,
     TIMER_DELIVER_MS,
     TIMER_OUT_MS,
-    TIMER_TOPIC,
 )
+from fakemq.protocol.sysflag import UNQUEUED, MessageSysFlag
+from fakemq.protocol.timers import TIMER_TOPIC
 from fakemq.protocol.v5.properties import encode_properties
 from fakemq.store.results import PutMessageStatus
 

@@ -32,15 +32,14 @@ from fakemq.later import Later
 from fakemq.protocol.errors import NumberFormatError
 from fakemq.protocol.header import parse_int, parse_long
 from fakemq.protocol.java import LONG_MAX, int32
-from fakemq.protocol.properties import REAL_QUEUE_ID, REAL_TOPIC, UNIQ_CLIENT_MESSAGE_ID_KEYIDX
-from fakemq.protocol.timers import (
+from fakemq.protocol.properties import (
+    REAL_QUEUE_ID,
+    REAL_TOPIC,
     TIMER_DEL_UNIQKEY,
-    TIMER_DEQUEUE_MS,
-    TIMER_ENQUEUE_MS,
     TIMER_OUT_MS,
-    TIMER_ROLL_TIMES,
-    TIMER_TOPIC,
+    UNIQ_CLIENT_MESSAGE_ID_KEYIDX,
 )
+from fakemq.protocol.timers import TIMER_DEQUEUE_MS, TIMER_ENQUEUE_MS, TIMER_ROLL_TIMES, TIMER_TOPIC
 from fakemq.protocol.v5.properties import encode_properties
 from fakemq.store.inner_message import InnerMessage
 from fakemq.store.timer import CHECKPOINT_PATH, LOG_FOLDER
