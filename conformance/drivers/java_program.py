@@ -177,7 +177,7 @@ class JavaDriver(Driver):
         super().__init__(
             lambda home: [
                 *java_command(home, version, binary=binary, jvm=jvm, domain=domain),
-                *([] if extra else archive_flags(version, "client")),
+                *([] if extra else archive_flags(version)),
                 *("-cp", class_path(version, extra), "conformance.Program", *arguments),
             ]
         )

@@ -124,7 +124,7 @@ class JavaNode:
             logback.write_text(_LOGBACK.format(file=self.home / "server.log"))
         command = [
             *("java", *OPENS, *self._jvm, "-XX:-UsePerfData"),
-            *([] if self.extra else archive_flags(self.version, "server")),
+            *([] if self.extra else archive_flags(self.version)),
             # With TLS, Netty leaves a certificate in the temporary folder at every start.
             *(f"-Duser.home={self.home}", f"-Djava.io.tmpdir={self.home}"),
             f"-Drmq.logback.configurationFile={logback}",  # what 5.5.0 looks for

@@ -26,7 +26,6 @@ _SOURCES = Path(__file__).parents[1] / "java"
 _CACHE = Path(__file__).parents[2] / ".cache"
 
 
-Kind = Literal["server", "client"]
 Extra = Literal["", "benchmark", "proxy", "grpc"]
 """What a class path has besides: RocketMQ's measuring programs, its proxy, or its gRPC client."""
 
@@ -35,8 +34,8 @@ MAVEN_ENVIRONMENT = {
 }
 """For a Maven that works for seconds: without optimisation it takes half of the processor time."""
 
-_archives: dict[tuple[str, Kind], Path] = {}
-"""Version and kind of a JVM → the class archive that it starts with; see `class_archive`."""
+_archives: dict[str, list[str]] = {}
+"""Version → the flags of a JVM that starts with a class archive; see `class_archive`."""
 
 
 class JavaBuildError(Exception):
@@ -78,16 +77,21 @@ def java_cache(version: str, extra: Extra = "") -> Path:
     return _CACHE / "java" / (f"{version}-{extra}" if extra else version)
 
 
-def use_archive(version: str, kind: Kind, path: Path) -> None:
-    """Have later JVMs of this process start with an archive of loaded classes."""
-    _archives[version, kind] = path
+def use_archive(version: str, archive: Path, libraries: Path) -> None:
+    """Have later JVMs of this process start with an archive of loaded classes.
+
+    ``libraries`` has native ones that a JVM would unpack from a jar otherwise.
+    """
+    _archives[version] = [
+        f"-XX:SharedArchiveFile={archive}",
+        "-Xlog:disable",  # a JVM that finds the archive stale would say so among a driver's lines
+        f"-Djava.library.path={libraries}",
+    ]
 
 
-def archive_flags(version: str, kind: Kind) -> list[str]:
+def archive_flags(version: str) -> list[str]:
     """Return the flags for a JVM that starts with a class archive; none without an archive."""
-    path = _archives.get((version, kind))
-    # Without the second flag a JVM that finds the archive stale says so where a driver's lines go.
-    return [] if path is None else [f"-XX:SharedArchiveFile={path}", "-Xlog:disable"]
+    return _archives.get(version, [])
 
 
 def _fingerprint() -> str:
