@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import count
 
 from fakemq.client.carrier import Failure
 from fakemq.client.carriers.connections import Channel, Connections
@@ -52,6 +53,7 @@ class ChannelLab:
         self.disconnected: list[Channel] = []
         self.outcomes: list[list[Outcome]] = []
         self._timeline = Timeline()
+        self._numbers = count()
 
     def elapsed_ms(self) -> int:
         return self.now_ms
@@ -59,9 +61,8 @@ class ChannelLab:
     def call_later(self, delay_ms: int, callback: Callable[[], None], *, kind: str) -> Timer:
         assert delay_ms >= 0
         due_ms = self.now_ms + delay_ms
-        timer = Timer(
-            due_ms, len(self._timeline.pending()), callback, kind, "client", Domain.DEADLINE, True
-        )
+        number = next(self._numbers)
+        timer = Timer(due_ms, number, callback, kind, "client", Domain.DEADLINE, True)
         self._timeline.push(timer)
         return timer
 
