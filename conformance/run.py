@@ -256,13 +256,23 @@ class Run:
         """Say something to the reader."""
         self.lines.append(f"# {text}")
 
-    def note_late(self, what: str, since_ms: int, least_s: float, most_s: float) -> None:
+    def note_late(
+        self,
+        what: str,
+        since_ms: int,
+        least_s: float,
+        most_s: float,
+        *,
+        waits_since_ms: int | None = None,
+    ) -> None:
         """Write down whether something has come in time, counted from what `now_ms` returned.
 
         The fake lets peers outside be silent in real time, too: they may seem to be so earlier.
+        Their silence may have begun before: at ``waits_since_ms``, which `now_ms` returned, too.
         """
         late_s = (self.now_ms() - since_ms) / 1000
-        unseen_s = self._target.unseen_s() - self._unseen_s.get(since_ms, 0)
+        begin_ms = since_ms if waits_since_ms is None else waits_since_ms
+        unseen_s = self._target.unseen_s() - self._unseen_s.get(begin_ms, 0)
         in_time = least_s - unseen_s <= late_s < most_s
         self.note(f"{what} after {least_s:g} to {most_s:g} s{'' if in_time else f': {late_s} s'}")
 

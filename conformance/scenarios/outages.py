@@ -292,6 +292,7 @@ def hold_at_slave(run: Run) -> None:
     pending = run.send(SLAVE, code, fields, peer="in vain")
     run.answer_within(pending, 21_000)
     run.note_late("answered", began_ms, 15, 20.8)
+    looked_ms = run.now_ms()
     run.note("just looked at: a message comes, and is found at the next look")
     pending = run.send(SLAVE, code, fields, peer="in time")
     run.pass_time(500)
@@ -300,7 +301,7 @@ def hold_at_slave(run: Run) -> None:
     began_ms = run.now_ms()
     run.nothing_comes("in time", place=SLAVE)
     run.answer_within(pending, 6_000)
-    run.note_late("answered", began_ms, 2.5, 5.8)
+    run.note_late("answered", began_ms, 2.5, 5.8, waits_since_ms=looked_ms)
 
 
 @scenario(
