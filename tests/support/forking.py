@@ -9,7 +9,8 @@ import traceback
 import warnings
 from collections.abc import Callable
 
-LIMIT_S = 10
+LIMIT_S = 60
+"""A child collects the garbage of all tests in it, and gets a small share of a busy machine."""
 
 
 def in_child(function: Callable[[], object]) -> str:
