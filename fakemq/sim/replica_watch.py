@@ -324,6 +324,28 @@ class ReplicaWatch:
         ha = self._core.brokers[node].ha
         return ha if isinstance(ha, AutoSwitchHAService) else None
 
+    def is_cut_off(self, slave: Broker, master: Broker) -> bool:
+        """Return whether a slave can never follow its master, because of a hole of RocketMQ.
+
+        The master has begun its first epoch again, so that no epoch of a slave begins where one of
+        its own does. The slave closes each connection.
+        Source: store/ha/autoswitch/AutoSwitchHAClient.java#doTruncate (5.5.0)
+        """
+        starts = self._starts.get(master.config.broker_name)
+        own, masters = self._service(slave.name), self._service(master.name)
+        if self._plan.strong or starts is None or own is None or masters is None:
+            return False
+        return starts.is_of_later(masters.epochs.first) and (
+            own.epochs.consistent_point(masters.epochs) < 0
+        )
+
+    def is_alone(self, broker_name: str) -> bool:
+        """Return whether no slave of a group can ever follow its master; see `is_cut_off`."""
+        master = self.master_of(broker_name)
+        return master is not None and all(
+            self.is_cut_off(one, master) for one in self._group(broker_name) if one is not master
+        )
+
     def master_of(self, broker_name: str) -> Broker | None:
         """Return the running master of the highest epoch; None if there is none."""
         leading = [

@@ -37,6 +37,10 @@ class EpochStarts:
         """Take that a master has begun an epoch, perhaps again."""
         self._starts.setdefault(epoch, []).append(start)
 
+    def is_of_later(self, entry: tuple[int, int, int] | None) -> bool:
+        """Return whether an epoch of a replica has a later start than its first one."""
+        return entry is not None and entry[1] in self._starts.get(entry[0], [])[1:]
+
     def newest(self, entry: tuple[int, int, int]) -> tuple[int, int, int]:
         """Return an epoch of a replica with the last of its starts, if it has one before."""
         epoch, start, end = entry

@@ -34,10 +34,11 @@ def judge_groups(sim: Simulation, watch: ReplicaWatch) -> Iterator[Violation]:
     watch.look()
     yield from watch.found
     yield from wrong_elections(sim.history)
-    yield from unserved(sim.history, sim.plan.cluster.broker_names)
+    names = sim.plan.cluster.broker_names
+    yield from unserved(sim.history, [one for one in names if not watch.is_alone(one)])
     masters: dict[str, Broker] = {}
     lost: set[tuple[str, str]] = set()
-    for name in sim.plan.cluster.broker_names:
+    for name in names:
         master = watch.master_of(name)
         if master is None:
             yield Violation(SERVES, f"{name} has no master at the end", (name,))
@@ -45,7 +46,7 @@ def judge_groups(sim: Simulation, watch: ReplicaWatch) -> Iterator[Violation]:
         masters[name] = master
         yield from watch.missing_at(master, "the last master")
         yield from gaps(master.name, master.store.log)
-        yield from _followed(sim, master)
+        yield from _followed(sim, watch, master)
         if watch.promises:
             there = _places(master)
             yield from watch.given.taken_back(name, there, watch.is_read_early)
@@ -75,7 +76,7 @@ def _places(master: Broker) -> dict[Place, str]:
     }
 
 
-def _followed(sim: Simulation, master: Broker) -> Iterator[Violation]:
+def _followed(sim: Simulation, watch: ReplicaWatch, master: Broker) -> Iterator[Violation]:
     """Yield the replicas that have not the same bytes as the master, at the quiet end."""
     for broker in sim.core.brokers.values():
         if broker is master or broker.config.broker_name != master.config.broker_name:
@@ -83,7 +84,11 @@ def _followed(sim: Simulation, master: Broker) -> Iterator[Violation]:
         logs = master.store.log, broker.store.log
         yield from differences(broker.name, *logs)
         ends = [log.max_offset for log in logs]
-        if broker.state is NodeState.RUNNING and ends[0] != ends[1]:
+        if (
+            broker.state is NodeState.RUNNING
+            and ends[0] != ends[1]
+            and not watch.is_cut_off(broker, master)
+        ):
             text = f"the log of {broker.name} ends at {ends[1]}, that of {master.name} at {ends[0]}"
             yield Violation(SERVES, text, (broker.name, master.name))
 
