@@ -17,7 +17,8 @@ from fakemq.protocol.command import SerializeType
 from fakemq.protocol.plain_properties import StoredForm
 from fakemq.store.inner_message import InnerMessage, inner_message
 from tests.support import speedups
-from tests.support.speedups import FORMS, REQUESTS, USUAL
+from tests.support.speedups import FORMS, USUAL
+from tests.support.usual_requests import REQUESTS
 
 ROOT = Path(__file__).parents[2]
 NAMES = ["UNIQ_KEY", "KEYS", "TAGS", "WAIT", "CLUSTER", "DELAY", "a", "b", "Aa", "BB", "é", ""]

@@ -18,40 +18,8 @@ from fakemq.protocol.frame import encode_frame
 from fakemq.protocol.header import Header
 from fakemq.protocol.send_answers import AnswerMarks, encode_send_answer, send_answer_fields
 from fakemq.protocol.usual_headers import USUAL, UsualHeader, UsualSendHeader
+from tests.support.usual_requests import PULL, REQUESTS, SEND
 
-SEND = {
-    "a": "producers",
-    "b": "orders",
-    "c": "TBW102",
-    "d": "4",
-    "e": "3",
-    "f": "0",
-    "g": "1795274194097",
-    "h": "-1",
-    "i": "UNIQ_KEY\x01AC11\x02WAIT\x01true\x02",
-    "j": "0",
-    "k": "false",
-    "m": "false",
-    "n": "broker-a",
-}
-PULL = {
-    "consumerGroup": "billing",
-    "topic": "orders",
-    "queueId": "0",
-    "queueOffset": "17",
-    "maxMsgNums": "32",
-    "sysFlag": "6",
-    "commitOffset": "0",
-    "suspendTimeoutMillis": "15000",
-    "subscription": "*",
-    "subVersion": "0",
-    "expressionType": "TAG",
-}
-REQUESTS = {
-    RequestCode.SEND_MESSAGE_V2: SEND,
-    RequestCode.SEND_BATCH_MESSAGE: SEND | {"m": "true"},
-    RequestCode.PULL_MESSAGE: PULL,
-}
 ROWS = {row.code: row for row in table.rows()}
 TEXTS = st.sampled_from(
     ["", "0", "-0", "7", "+7", "007", " 7", "1.0", "1e2", "nan", "null", "true", "True", "1_0", "٣"]

@@ -20,7 +20,6 @@ from types import ModuleType
 import msgspec
 
 from fakemq.protocol import native
-from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.command import RemotingCommand, SerializeType
 from fakemq.protocol.frame import encode_frame
 from fakemq.protocol.header_binary import decode_binary_header
@@ -33,6 +32,7 @@ from fakemq.protocol.v5.properties import READ_BUCKETS, encode_properties
 from fakemq.store import commitlog
 from fakemq.store.inner_message import InnerMessage
 from tests.fuzz import corpus
+from tests.support.usual_requests import REQUESTS, SEND
 
 SOURCE = Path(__file__).parents[2] / "protocol" / "speedups.c"
 SANITIZED = ("-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
@@ -54,40 +54,6 @@ FORMS = (
     ),
 )
 """Of 4.9.7 and of 5.5.0."""
-
-SEND = {
-    "a": "producers",
-    "b": "orders",
-    "c": "TBW102",
-    "d": "4",
-    "e": "3",
-    "f": "0",
-    "g": "1795274194097",
-    "h": "-1",
-    "i": "UNIQ_KEY\x01AC11\x02WAIT\x01true\x02TAGS\x01paid",
-    "j": "0",
-    "k": "false",
-    "m": "false",
-    "n": "broker-a",
-}
-PULL = {
-    "consumerGroup": "billing",
-    "topic": "orders",
-    "queueId": "0",
-    "queueOffset": "17",
-    "maxMsgNums": "32",
-    "sysFlag": "6",
-    "commitOffset": "0",
-    "suspendTimeoutMillis": "15000",
-    "subscription": "*",
-    "subVersion": "0",
-    "expressionType": "TAG",
-}
-REQUESTS: dict[int, dict[str, str]] = {
-    RequestCode.SEND_MESSAGE_V2: SEND,
-    RequestCode.SEND_BATCH_MESSAGE: SEND | {"m": "true"},
-    RequestCode.PULL_MESSAGE: PULL,
-}
 
 
 def frame_of(code: int, fields: dict[str, str], kind: SerializeType) -> bytes:
