@@ -19,9 +19,9 @@ from conformance.wire.requests import (
     ROLLBACK,
     UNIQUE_ID,
     batch,
+    end_fields,
     group_config,
     heartbeat,
-    place_of,
     properties,
     pull_fields,
     send_back_fields,
@@ -99,15 +99,7 @@ class Traffic:
         return self._send(ORDERS, number, TRAN_MSG="true", PGROUP=PRODUCERS)
 
     def _end(self, half: _Answer, number: int, how: int) -> None:
-        fields = {
-            "producerGroup": PRODUCERS,
-            "tranStateTableOffset": half.fields["queueOffset"],
-            "commitLogOffset": place_of(half.fields),
-            "commitOrRollback": how,
-            "fromTransactionCheck": False,
-            "msgId": UNIQUE_ID.format(number),
-            "transactionId": UNIQUE_ID.format(number),
-        }
+        fields = end_fields(PRODUCERS, half.fields, number, how)
         answer = self._ask(RequestCode.END_TRANSACTION, fields)
         assert answer.code == 0, answer
 

@@ -7,13 +7,14 @@ from functools import partial
 from conformance.run import STEP_MS, Run
 from conformance.scenario import scenario
 from conformance.scenarios.registration import ask_route, brokers_of
-from conformance.scenarios.transactions import beat, end_fields, send_half
+from conformance.scenarios.transactions import beat, send_half
 from conformance.wire.peer import Answer
 from conformance.wire.requests import (
     COMMIT,
     COMMIT_FLAG,
     HELD,
     SUBSCRIPTION_FLAG,
+    end_fields,
     offset_fields,
     producer_heartbeat,
     properties,
@@ -342,7 +343,7 @@ def transaction_without_master(run: Run) -> None:
     run.ask(
         SLAVE, RequestCode.HEART_BEAT, {}, producer_heartbeat("producer@1", group), peer="producer"
     )
-    fields = end_fields(half, 1, COMMIT, producerGroup=group)
+    fields = end_fields(group, half.fields, 1, COMMIT)
     hidden = ("commitLogOffset",)  # its log is another's
     run.ask(SLAVE, RequestCode.END_TRANSACTION, fields, peer="producer", hidden=hidden)
     run.pass_time(70_000)
@@ -353,7 +354,7 @@ def transaction_without_master(run: Run) -> None:
     run.take_request("producer", "broker-a", 70_000, 2_000)
     run.note_late("its master asks", began_ms, 50, 66)
     run.note("it may be ended as if nothing had been")
-    fields = end_fields(half, 1, COMMIT, producerGroup=group)
+    fields = end_fields(group, half.fields, 1, COMMIT)
     run.ask("broker-a", RequestCode.END_TRANSACTION, fields, peer="producer")
     wait_at_slave(run, topic, 1)
     run.pull(topic, place=SLAVE)

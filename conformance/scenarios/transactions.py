@@ -13,6 +13,7 @@ from conformance.wire.requests import (
     REFUSING,
     ROLLBACK,
     UNIQUE_ID,
+    end_fields,
     place_of,
     producer_heartbeat,
     properties,
@@ -51,18 +52,6 @@ def send_half(run: Run, topic: str, number: int, *, group: str = GROUP, **more: 
     )
 
 
-def end_fields(half: Answer, number: int, how: int, **more: object) -> dict[str, object]:
-    return {
-        "producerGroup": GROUP,
-        "tranStateTableOffset": half.fields["queueOffset"],
-        "commitLogOffset": place_of(half.fields),
-        "commitOrRollback": how,
-        "fromTransactionCheck": False,
-        "msgId": UNIQUE_ID.format(number),
-        "transactionId": UNIQUE_ID.format(number),
-    } | more
-
-
 def end(
     run: Run,
     half: Answer,
@@ -72,7 +61,7 @@ def end(
     hidden: tuple[str, ...] = (),
     **more: object,
 ) -> None:
-    fields = end_fields(half, number, how, **more)
+    fields = end_fields(GROUP, half.fields, number, how, **more)
     run.ask("broker-a", RequestCode.END_TRANSACTION, fields, peer="sending", hidden=hidden)
 
 
@@ -115,7 +104,7 @@ def transaction_commit(run: Run) -> None:
     run.until_stored("broker-a", topic, 1)
     run.pull(topic)
     run.note("again, as clients do: one-way; the message comes twice")
-    end_one_way(run, end_fields(half, 1, COMMIT))
+    end_one_way(run, end_fields(GROUP, half.fields, 1, COMMIT))
     run.until_stored("broker-a", topic, 2)
     run.pull(topic, 1)
 
@@ -137,7 +126,7 @@ def transaction_rollback(run: Run) -> None:
     run.note("the producer does not know: no answer, whatever it means by it")
     half = send_half(run, topic, 2)
     for is_check in (False, True):
-        fields = end_fields(half, 2, 0, fromTransactionCheck=is_check)
+        fields = end_fields(GROUP, half.fields, 2, 0, fromTransactionCheck=is_check)
         run.send("broker-a", RequestCode.END_TRANSACTION, fields, peer="sending").no_answer()
     run.note("neither of the three")
     end(run, half, 2, 3)

@@ -226,6 +226,21 @@ def place_of(fields: Mapping[str, str]) -> int:
     return int(fields["msgId"][16:], 16)
 
 
+def end_fields(
+    producer_group: str, half: Mapping[str, str], number: int, how: int, **more: object
+) -> dict[str, object]:
+    """END_TRANSACTION of a half message; ``half`` are the fields of the answer to its sending."""
+    return {
+        "producerGroup": producer_group,
+        "tranStateTableOffset": half["queueOffset"],
+        "commitLogOffset": place_of(half),
+        "commitOrRollback": how,
+        "fromTransactionCheck": False,
+        "msgId": UNIQUE_ID.format(number),
+        "transactionId": UNIQUE_ID.format(number),
+    } | more
+
+
 def places_of(records: bytes) -> list[int]:
     """Return where in the log the messages lie that were pulled."""
     return [message.commit_log_offset for message in decode_records(records)]
