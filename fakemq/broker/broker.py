@@ -102,7 +102,7 @@ _FOR_NAME_SERVERS: Final = frozenset(
 )
 """What clients and brokers ask of every name server; Java's answer does not say so."""
 
-
+# As a constant of this module: compiled code would look up an imported name in a dictionary.
 _Reply: Final = Reply
 
 

@@ -205,7 +205,7 @@ def settled(config: BrokerConfig, source: Settings | None = None) -> BrokerConfi
         where = (source and (source.where.get("broker_id") or source.name)) or config.node_name
         raise ConfigError(f"{where}: Slave's brokerId must be > 0")
     config.ha_listen_port = config.listen_port and config.listen_port + 1
-    config.without_others()
+    config.keep_known_exporter()
     if source is not None:
         config.texts = source.texts
     return config

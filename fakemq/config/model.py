@@ -240,8 +240,8 @@ class BrokerConfig(
         """The port at which Prometheus reads its metrics, 0 for a free one; None without one."""
         return None
 
-    def without_others(self) -> None:
-        """Leave out what only exporters need that fakemq does not have."""
+    def keep_known_exporter(self) -> None:
+        """Set the exporter of metrics to DISABLE if fakemq does not have it, as LOG."""
 
     @property
     def is_slave(self) -> bool:
@@ -267,8 +267,8 @@ def port_of(exporter: ExporterType, port: int) -> int | None:
     return port if exporter == "PROM" else None
 
 
-def that_we_have(exporter: ExporterType) -> ExporterType:
-    """Return the exporter that acts if a config wants this one."""
+def known_exporter(exporter: ExporterType) -> ExporterType:
+    """Return the exporter, or DISABLE for one that fakemq does not have: OTLP_GRPC and LOG."""
     return "PROM" if exporter == "PROM" else "DISABLE"
 
 

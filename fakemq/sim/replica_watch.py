@@ -335,7 +335,7 @@ class ReplicaWatch:
         own, masters = self._service(slave.name), self._service(master.name)
         if self._plan.strong or starts is None or own is None or masters is None:
             return False
-        return starts.is_of_later(masters.epochs.first) and (
+        return starts.began_again(masters.epochs.first) and (
             own.epochs.consistent_point(masters.epochs) < 0
         )
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from fakemq.store.inner_message import InnerMessage, RecordDraft
 
 FOLDER: Final = "commitlog"
-_pack_host: Final = pack_host
+_pack_host: Final = pack_host  # compiled code would look up an imported name in a dictionary
 _ZEROS: Final = bytes(1 << 16)
 _TRANSACTION_MASK: Final = MessageSysFlag.TRANSACTION_MASK
 _V6_FLAGS: Final = MessageSysFlag.BORNHOST_V6 | MessageSysFlag.STOREHOSTADDRESS_V6

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fakemq.config.keys import BrokerStartupKeys
-from fakemq.config.model import BrokerConfig, NamesrvConfig, port_of, that_we_have
+from fakemq.config.model import BrokerConfig, NamesrvConfig, known_exporter, port_of
 from fakemq.config.v5.keys import (
     BrokerKeys5,
     MessageStoreKeys5,
@@ -42,8 +42,8 @@ class BrokerConfig5(
     def metrics_port(self) -> int | None:
         return port_of(self.metrics_exporter_type, self.metrics_prom_exporter_port)
 
-    def without_others(self) -> None:
-        self.metrics_exporter_type = that_we_have(self.metrics_exporter_type)
+    def keep_known_exporter(self) -> None:
+        self.metrics_exporter_type = known_exporter(self.metrics_exporter_type)
 
     @property
     def node_name(self) -> str:

@@ -37,8 +37,11 @@ class EpochStarts:
         """Take that a master has begun an epoch, perhaps again."""
         self._starts.setdefault(epoch, []).append(start)
 
-    def is_of_later(self, entry: tuple[int, int, int] | None) -> bool:
-        """Return whether an epoch of a replica has a later start than its first one."""
+    def began_again(self, entry: tuple[int, int, int] | None) -> bool:
+        """Return whether an epoch of a replica has a start at which a master began it anew.
+
+        With the starts 0 and 500 of epoch 1, (1, 500, 900) began again, and (1, 0, 900) did not.
+        """
         return entry is not None and entry[1] in self._starts.get(entry[0], [])[1:]
 
     def newest(self, entry: tuple[int, int, int]) -> tuple[int, int, int]:

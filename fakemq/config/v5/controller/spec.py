@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fakemq.config.files import complaining, load
-from fakemq.config.model import WHY_NO_OTHER, keys_of, that_we_have
+from fakemq.config.model import WHY_NO_OTHER, keys_of, known_exporter
 from fakemq.config.v5.controller.model import ControllerConfig, NamesrvWithControllerConfig
 from fakemq.config.v5.model import NamesrvConfig5
 from fakemq.errors import ConfigError, NotYetSupported
@@ -47,7 +47,7 @@ def controllers_of_cluster(
     config = ControllerConfig(controller_d_leger_group=GROUP)
     config.assign({} if folder is None else {"controller_store_path": folder})
     config.assign(keys)
-    config.metrics_exporter_type = that_we_have(config.metrics_exporter_type)
+    config.metrics_exporter_type = known_exporter(config.metrics_exporter_type)
     return tuple(
         ControllerSpec(
             name=f"controller-{number}",
@@ -70,7 +70,7 @@ def controller_of_file(source: ConfigSource | None, *, strict: bool, warn: Warn)
         settings = load({} if source is None else source, ControllerConfig, warn=complain)
         spec = _of(settings)
         said = spec.config.metrics_exporter_type
-        acts = spec.config.metrics_exporter_type = that_we_have(said)
+        acts = spec.config.metrics_exporter_type = known_exporter(said)
         if acts != said:
             complain(f"{settings.name}: metricsExporterType={said} has no effect: {WHY_NO_OTHER}")
     return spec
