@@ -50,9 +50,10 @@ _STORED: Final = {
 }
 """The codes of messages that are in the log, but perhaps not on disk or at a slave."""
 _PUT_OK: Final = PutMessageStatus.PUT_OK
-_record_host: Final = record_host
 _SUCCESS: Final = ResponseCode.SUCCESS
 # To look a member up in its enum takes as long as three calls.
+# As a constant of this module: compiled code would look up an imported name in a dictionary.
+_record_host: Final = record_host
 
 BATCH_AT_ONCE_BYTES: Final = 32 * 1024
 """A batch of more bytes, which may have over 1,400 messages, is stored in slices."""
@@ -80,7 +81,7 @@ def send(
             queue_id = random_queue_id(broker, config.write_queue_nums)
         if batch:
             broker.check_batch(request)
-            message, drafts = _batch(broker, request, config, queue_id, drafted)
+            message, drafts = _batch(broker, settings, request, config, queue_id, drafted)
             result = broker.store.put_messages(message, drafts)
         else:
             message, result = _put_one(broker, settings, request, header, config, queue_id)
@@ -187,7 +188,9 @@ def _send_in_slices(broker: Broker, request: SendRequest) -> Steps[Answer]:
     # All checks come after the slices, in which everything may change. The drafts do not depend on
     # the topic's config.
     header, config = request.header, broker.config
-    batch, drafts = _batch(broker, request, TopicConfig(""), header.queue_id)
+    batch, drafts = _batch(
+        broker, broker.send_settings(), request, TopicConfig(""), header.queue_id
+    )
     if drafts is None:
         drafts = yield from draft_batch(
             *(batch, config.max_message_size, config.mapped_file_size_commit_log),
@@ -208,6 +211,7 @@ class Drafted(NamedTuple):
 
 def _batch(
     broker: Broker,
+    settings: SendSettings,
     request: SendRequest,
     config: TopicConfig,
     queue_id: int,
@@ -216,7 +220,6 @@ def _batch(
     """Return a batch, and its records if they are ``drafted``, or why it is refused."""
     required(request.body or None, "MessageExtBatch", "body")
     header = request.header
-    settings = broker.send_settings()
     message = _message(broker, settings, request, header, header.topic, config, queue_id)
     status = broker.prepare_batch(message)
     if drafted is None:
