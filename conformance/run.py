@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
 from conformance.normalise import Normaliser
-from conformance.targets.accounts import ADMIN, SECRET, needs_accounts
+from conformance.targets.accounts import ADMIN, SECRET, needs_keys
 from conformance.wire.listener import Listener
 from conformance.wire.peer import NO_CODE, Answer, Body, Display, Frame, Peer, Pending
 from conformance.wire.releases import RELEASES
@@ -83,7 +83,7 @@ class Run:
         self._listeners: list[Listener] = []
         self._client_ids = f"{zlib.crc32(title.encode()):08x}"
         self.lines = [f"# {title}"]
-        checks = needs_accounts(target.config)
+        checks = needs_keys(target.config)
         self.client = Client(
             target.namesrv_addr,
             seed=1,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hmac
 from base64 import b64encode
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -21,20 +21,31 @@ if TYPE_CHECKING:
 ACCESS_KEY = "AccessKey"
 SIGNATURE = "Signature"
 SECURITY_TOKEN = "SecurityToken"
+LAST_WITHOUT_FLAG = 399
+"""4.9.3, whose clients do not sign that they ask by a unique key; later ones do.
 
-
-_UNSIGNED = (SIGNATURE, UNIQUE_MSG_QUERY_FLAG)
-"""Fields that brokers leave out. Differs: Java's clients sign the second one, so that brokers
-refuse their queries by key.
-
-Source: acl/plain/PlainAccessValidator.java#parse (4.9.7)
+Source: auth/authentication/builder/DefaultAuthenticationContextBuilder.java#build (5.5.0)
 """
 
 
-def signature(ext_fields: Mapping[str, str], body: bytes, secret_key: str) -> str:
-    """Return the signature of the fields, sorted by name, and the body."""
+def signature(
+    ext_fields: Mapping[str, str],
+    body: bytes,
+    secret_key: str,
+    *,
+    unsigned: Collection[str] = (UNIQUE_MSG_QUERY_FLAG,),
+) -> str:
+    """Return the signature of the fields, sorted by name, and the body.
+
+    ``unsigned`` fields are left out besides the signature. Differs: by default that is a field that
+    brokers of 4.9.7 leave out and Java's clients do not, so that these refuse their queries by key.
+
+    Source: acl/plain/PlainAccessValidator.java#parse (4.9.7)
+    """
     names = sorted(ext_fields) if _is_ascii(ext_fields) else sorted(ext_fields, key=_units)
-    text = "".join([ext_fields[name] for name in names if name not in _UNSIGNED])
+    text = "".join(
+        [ext_fields[name] for name in names if name != SIGNATURE and name not in unsigned]
+    )
     content = text.encode("utf-8", "replace") + body
     return b64encode(hmac.digest(secret_key.encode("utf-8", "replace"), content, "sha1")).decode()
 
@@ -64,4 +75,7 @@ class Credentials(msgspec.Struct, frozen=True):
         fields[ACCESS_KEY] = self.access_key
         if self.security_token:
             fields[SECURITY_TOKEN] = self.security_token
+        if UNIQUE_MSG_QUERY_FLAG in fields:
+            # Brokers of 4.9.7 leave it out for each client, those of 5.5.0 for old ones only.
+            command.version = min(command.version, LAST_WITHOUT_FLAG)
         fields[SIGNATURE] = signature(fields, command.body, self.secret_key)

@@ -44,9 +44,53 @@ RULES: Mapping[str, object] = {
 """JSON is YAML, too, so that both sides read the same text."""
 
 
+_AUTH = "org.apache.rocketmq.auth"
+LOCAL_USERS = {
+    "authenticationMetadataProvider": (
+        f"{_AUTH}.authentication.provider.LocalAuthenticationMetadataProvider"
+    ),
+    "authorizationMetadataProvider": (
+        f"{_AUTH}.authorization.provider.LocalAuthorizationMetadataProvider"
+    ),
+}
+"""Where brokers of 5.5.0 keep users and their rights; without these keys they know of none."""
+AUTH = {
+    **LOCAL_USERS,
+    "authenticationEnabled": "true",
+    "authorizationEnabled": "true",
+    "initAuthenticationUser": json.dumps({"username": ADMIN, "password": SECRET}),
+}
+"""Brokers of 5.5.0 with a super user."""
+STATEFUL = {
+    "authenticationStrategy": f"{_AUTH}.authentication.strategy.StatefulAuthenticationStrategy",
+    "authorizationStrategy": f"{_AUTH}.authorization.strategy.StatefulAuthorizationStrategy",
+}
+"""Brokers that remember for a minute what they have said of a connection."""
+
+
+PROXY_AUTH = {
+    "authenticationEnabled": "true",
+    "authorizationEnabled": "true",
+    "authenticationMetadataProvider": (
+        "org.apache.rocketmq.proxy.auth.ProxyAuthenticationMetadataProvider"
+    ),
+    "authorizationMetadataProvider": (
+        "org.apache.rocketmq.proxy.auth.ProxyAuthorizationMetadataProvider"
+    ),
+    "enableAclRpcHookForClusterMode": "true",
+    "innerClientAuthenticationCredentials": json.dumps({"accessKey": ADMIN, "secretKey": SECRET}),
+}
+"""A proxy that asks brokers for users and rights, and signs what it asks as their super user."""
+
+
 def needs_accounts(config: Mapping[str, str]) -> bool:
-    """Return whether brokers of this config check their clients."""
+    """Return whether brokers of this config read a plain_acl.yml."""
     return config.get("aclEnable") == "true"
+
+
+def needs_keys(config: Mapping[str, str]) -> bool:
+    """Return whether brokers of this config check their clients."""
+    return needs_accounts(config) or config.get("authenticationEnabled") == "true"
 
 
 def write_rules(home: Path, rules: Mapping[str, object] = RULES) -> None:

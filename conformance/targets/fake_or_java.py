@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TypeVar
 
 import fakemq
-from conformance.targets.accounts import RULES, needs_accounts
+from conformance.targets.accounts import PROXY_AUTH, RULES, needs_accounts
 from conformance.targets.java_cluster import SMALL_JVM, JavaCluster
 from conformance.targets.java_controllers import GROUP_OF_CONTROLLERS, JavaControllers
 from conformance.targets.java_group import OTHER, has_another, java_group
@@ -124,7 +124,7 @@ def fake_target(
             yield target
         return
     masters = 1 if slaves and not has_another(config) else MASTERS
-    acl = RULES if needs_accounts(config) else None
+    acl = RULES if needs_accounts(config) and reference != NEWEST else None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConfigWarning)  # a key that only later releases have
         made = fakemq.Cluster(
@@ -190,7 +190,9 @@ def java_target(
             version=reference,
         )
         cluster = stack.enter_context(real)
-        addr = stack.enter_context(java_proxy(cluster.namesrv_addr)).addr if grpc else ""
+        keys = PROXY_AUTH if config.get("authenticationEnabled") == "true" else {}
+        proxy = stack.enter_context(java_proxy(cluster.namesrv_addr, keys)) if grpc else None
+        addr = "" if proxy is None else proxy.addr
         yield JavaTarget(cluster.namesrv_addr, config, cluster.broker, reference, addr)
 
 

@@ -52,7 +52,7 @@ from fakemq.protocol.topics import SCHEDULE_TOPIC, topic_name_error
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from fakemq.broker.acl.access import AccessControl
+    from fakemq.broker.acl.access import AccessControl, BrokerDoor
     from fakemq.broker.image import NodeImage
     from fakemq.broker.popped import OutMessage
     from fakemq.broker.pulling.slow_consumers import SlowConsumers
@@ -80,6 +80,7 @@ if TYPE_CHECKING:
     from fakemq.protocol.message import MessageExt
     from fakemq.protocol.plain_properties import PlainProperties, StoredForm
     from fakemq.protocol.send_answers import SendAnswer
+    from fakemq.protocol.signature import Credentials
     from fakemq.reference import Reference
     from fakemq.store.findings import Topics
     from fakemq.store.inner_message import InnerMessage
@@ -291,8 +292,8 @@ class Broker:
         return self.pools
 
     def _accept(self, link: Link, dispatcher: Dispatcher[Broker]) -> Session:
-        acl = self.acl
-        dispatch = dispatcher.dispatch if acl is None else acl.door(dispatcher)
+        guard = self.guard
+        dispatch = dispatcher.dispatch if guard is None else guard.door(dispatcher)
         idle_ms = self.config.server_channel_max_idle_time_seconds * 1000
         session = Session(link, self, dispatch, idle_ms)
         self.sessions[session] = None
@@ -415,11 +416,21 @@ class Broker:
         self.store.retention.start()
         self.begin_duties()
 
+    def own_keys(self) -> Credentials | None:
+        """Return the keys with which it signs what it asks of other nodes; None if it has none."""
+        return None
+
+    @property
+    def guard(self) -> BrokerDoor | None:
+        """What checks the requests of new connections; None lets every one in."""
+        return self.acl
+
     def _obey_acl_enable(self) -> None:
         """Switch access control on or off, as a start does; that ends the connections."""
-        if self.config.acl_enable and self._kept_acl is None:
+        enabled = self.config.acl_enable and self.reference.reads_acl_enable
+        if enabled and self._kept_acl is None:
             self._kept_acl = self.make_acl()
-        acl = self._kept_acl if self.config.acl_enable else None
+        acl = self._kept_acl if enabled else None
         if acl is self.acl:
             return
         if self.acl is not None:
@@ -812,7 +823,7 @@ class Broker:
         )
 
     def _may_publish(self, session: Session, topic: str) -> bool:
-        return self.acl is None or self.acl.may_publish(session, topic)
+        return self.guard is None or self.guard.may_publish(session, topic)
 
     def _forget_clients(self) -> None:
         self.producers.reset()

@@ -221,7 +221,9 @@ class BrokerKeys:
         LongAboveZero, IMPORTANT, Acts("how often half messages are looked for, in ms")
     ] = 60 * 1000
     acl_enable: Annotated[
-        bool, IMPORTANT, Acts("access control ([acl.md](acl.md)); read at each start")
+        bool,
+        IMPORTANT,
+        Acts("access control ([acl.md](acl.md)); read at each start, of 5.5.0 nowhere"),
     ] = False
     store_reply_message_enable: Annotated[bool, Acts("whether replies are stored")] = True
     enable_detail_stat: Annotated[bool, Acts("statistics by queue")] = True

@@ -179,7 +179,10 @@ def cluster_spec(
             base_port=_port("broker_port", broker_port, 0 if free_ports else BROKER_PORT),
             keep_ports=broker_port is not None,
             flags=_flags(
-                advertise and advertised, given["flush"], acl is not None, controllers=count > 0
+                advertise and advertised,
+                given["flush"],
+                {} if acl is None else _acl_flags(reference),
+                controllers=count > 0,
             ),
             role=role if role is None else one_of("role", role, get_args(BrokerRole)[:2]),
             store=store if store is None else os.fspath(store),
@@ -487,19 +490,34 @@ def _for_groups(brokers: Iterable[BrokerConfig]) -> dict[str, Value]:
 
 
 def _flags(
-    advertise: str | None, flush: str | None, acl: bool, *, controllers: bool
+    advertise: str | None, flush: str | None, acl: Mapping[str, Value], *, controllers: bool
 ) -> dict[str, Value]:
-    """Return the config keys that options set."""
-    flags: dict[str, Value] = {}
+    """Return the config keys that options set; ``acl`` are those of the option of that name."""
+    flags: dict[str, Value] = dict(acl)
     if controllers:
         flags["enable_controller_mode"] = True
-    if acl:
-        flags["acl_enable"] = True
     if advertise:
         flags |= {"broker_ip1": advertise, "broker_ip2": advertise}
     if flush is not None:
         flags["flush_disk_type"] = one_of("flush", flush, get_args(FlushDiskType))
     return flags
+
+
+def _acl_flags(reference: Reference) -> Mapping[str, Value]:
+    """Return the keys that switch access control on: that of 4.9.7, or auth 2.0."""
+    if reference.reads_acl_enable:
+        return {"acl_enable": True}
+    auth = "org.apache.rocketmq.auth"
+    return {
+        "authentication_enabled": True,
+        "authentication_metadata_provider": (
+            f"{auth}.authentication.provider.LocalAuthenticationMetadataProvider"
+        ),
+        "authorization_enabled": True,
+        "authorization_metadata_provider": (
+            f"{auth}.authorization.provider.LocalAuthorizationMetadataProvider"
+        ),
+    }
 
 
 def _sources(

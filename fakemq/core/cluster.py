@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from functools import partial
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 from fakemq.broker import addresses
 from fakemq.broker.broker import Broker, broker_class
@@ -46,11 +46,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from fakemq.broker.acl.access import AccessControl
+    from fakemq.broker.acl.homes import AclHome
     from fakemq.broker.image import NodeImage
+    from fakemq.broker.v5.broker import Broker5
     from fakemq.clock.clock import SavedClock
     from fakemq.config.checked import TopicSpec
     from fakemq.config.model import BrokerConfig
     from fakemq.config.spec import ClusterSpec
+    from fakemq.config.v5.model import BrokerConfig5
     from fakemq.controller.controller import Controller
     from fakemq.controller.making import Controllers
     from fakemq.core.guests import Guests
@@ -191,7 +194,11 @@ class ClusterCore:
             self.spec.reference,
         )
         broker = broker_class(self.spec.reference)(node, store)
-        broker.outbound = Outbound(broker, self.network, self.open_tcp, config=config)
+        if not self.spec.reference.reads_acl_enable:
+            cast("Broker5", broker).users_home = partial(self._users_home, config)
+        broker.outbound = Outbound(
+            broker, self.network, self.open_tcp, config=config, keys=broker.own_keys()
+        )
         # The home of the start: a peer may change rocketmqHome, and must not choose files.
         broker.make_acl = partial(self._make_acl, broker, config.rocketmq_home)
         for addr, accept in (
@@ -215,6 +222,14 @@ class ClusterCore:
         return AccessControl(
             broker.node, home_of(self.spec.acl, home), rights_at(broker), strict=self.spec.strict
         )
+
+    def _users_home(self, config: BrokerConfig) -> AclHome | None:
+        migrates = cast("BrokerConfig5", config).migrate_auth_from_v1_enabled
+        if self.spec.acl is None and not migrates:
+            return None
+        from fakemq.broker.acl.homes import home_of  # most clusters have no users
+
+        return home_of(self.spec.acl, config.rocketmq_home)
 
     def _make_proxy(self) -> Proxy:
         from fakemq.proxy.front import make_front  # most clusters have none

@@ -181,6 +181,12 @@ class AccessRefused(Event, frozen=True, kw_only=True, gc=False):
     topics: tuple[str, ...]
     why: str
     """The error's text."""
+    user: str = ""
+    """The user or account whose key the request names; "" for none."""
+    resource: str = ""
+    """The resource of auth 2.0 to which that user has no right; "" if it is not that."""
+    actions: tuple[str, ...] = ()
+    """The actions of which one would have to be allowed there."""
 
 
 class HandlerFailed(Event, frozen=True, kw_only=True, gc=False):

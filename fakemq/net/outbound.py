@@ -8,13 +8,16 @@ not answer in time.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from fakemq.later import Later
 from fakemq.net.link import EndpointT, Link
 from fakemq.net.memory import MemoryNetwork
 from fakemq.net.session import Dispatch, OnReply, Owner, Session
 from fakemq.protocol.command import RemotingCommand
+
+if TYPE_CHECKING:
+    from fakemq.protocol.signature import Credentials
 
 CONNECT_TIMEOUT_MS = 3_000
 
@@ -55,12 +58,15 @@ class Outbound:
         open_tcp: OpenTcp | None = None,
         dispatch: Dispatch | None = None,
         config: OutboundConfig | None = None,
+        keys: Credentials | None = None,
     ) -> None:
         self._owner = owner
         self._network = network
         self._open_tcp = open_tcp
         self._dispatch = dispatch
         self._config = config
+        self._keys = keys
+        """What signs each request; None signs none."""
         self._sessions: dict[str, Session] = {}
         self._opening: dict[str, list[Callable[[Session | None], None]]] = {}
         """Address → the calls that wait until its session is open."""
@@ -117,6 +123,8 @@ class Outbound:
                 return
             if on_open is not None:
                 on_open(session)
+            if self._keys is not None:
+                self._keys.sign(command)
             config = self._config
             closing = config is not None and config.client_close_socket_if_timeout
             session.invoke(command, timeout_ms, on_reply, close_on_timeout=closing)
@@ -156,6 +164,8 @@ class Outbound:
 
         def send(session: Session | None) -> None:
             if session is not None:
+                if self._keys is not None:
+                    self._keys.sign(command)
                 session.invoke_oneway(command)
             on_sent(session is not None)
 

@@ -1,7 +1,7 @@
-"""Which callers are allowed: the accounts of the cluster's access control, and what each RPC needs.
+"""Which callers are allowed: the accounts of the brokers' plain_acl.yml, and what each RPC needs.
 
-5.5.0 has no plain_acl.yml: its accounts are made by admins, which fakemq does not do. So the front
-checks the accounts that the brokers have (``--acl``), with the errors of 5.5.0. A call without a
+Brokers of 5.5.0 have none: `fakemq.proxy.auth` checks their users. The front of 4.9.7's and 5.3.2's
+checks the accounts that they have (``--acl``), with the errors of 5.5.0. A call without a
 key is refused, too, as soon as there are accounts; a cluster without accounts takes every call.
 
 A client id belongs to the account that said first what the client is. Java's proxy asks nothing of
@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from fakemq.broker.acl.access import note_refusal
 from fakemq.broker.acl.errors import AclError
 from fakemq.broker.acl.rights import RPCS
+from fakemq.broker.v5.auth.errors import AuthError
 from fakemq.journal.journal import shortened
 from fakemq.protocol.hosts import host_of
 from fakemq.proxy.call import AUTHORIZATION, DATE_TIME
@@ -47,7 +48,10 @@ def check(
     context.account = ""
     if manager.is_white(host):
         return
-    access_key, given, content = _signature(context)
+    try:
+        access_key, given, content = signature_of(context)
+    except AuthError as error:
+        raise _refused(error.message or "") from None
     if not access_key:
         raise _refused("username cannot be null.")
     account = manager.account(access_key)
@@ -77,42 +81,47 @@ def note_refused(proxy: Proxy, context: Context, request: Any, error: RpcError) 
     """Write to the journal that a call was refused."""
     rule = RPCS.get(context.call.rpc.name)
     needs = None if rule is None else rule.needs
+    refusal = AclError(error.message)
+    refusal.needs = () if needs is None else needs(request)
     note_refusal(
         proxy.journal,
         node=proxy.name,
         peer=context.remote_addr,
         host=host_of(context.remote_addr),
-        needs=() if needs is None else needs(request),
-        why=error.message,
+        error=refusal,
+        user=context.account or "",
     )
 
 
-def _signature(context: Context) -> tuple[str, bytes, bytes]:
+def signature_of(context: Context) -> tuple[str, bytes, bytes]:
     """Return the key that a caller names, its signature, and what is signed.
 
-    The form is ``MQv2-HMAC-SHA1 Credential=KEY/…, SignedHeaders=…, Signature=HEX``.
+    The form is ``MQv2-HMAC-SHA1 Credential=KEY/…, SignedHeaders=…, Signature=HEX``. Raise AuthError
+    for another one.
     """
     authorization = context.metadata.get(AUTHORIZATION, "")
     if not authorization:
         return "", b"", b""
     signed = context.metadata.get(DATE_TIME, "")
     if not signed:
-        raise _refused("datetime is null.")
+        raise AuthError("datetime is null.")
     _, blank, items = authorization.partition(" ")
     if not blank:
-        raise _refused("authentication header is incorrect.")
+        raise AuthError("authentication header is incorrect.")
     access_key, given = "", b""
     for item in items.split(","):
         name, equals, value = item.strip().partition("=")
         if not equals:
-            raise _refused("authentication keyValues length is incorrect, actual length=1.")
+            raise AuthError("authentication keyValues length is incorrect, actual length=1.")
         if name == "Credential":
+            if value and not value.strip("/"):  # Java splits it into nothing
+                raise AuthError("authentication credential length is incorrect, actual length=0.")
             access_key = value.split("/")[0]
         elif name == "Signature":
             try:
                 given = bytes.fromhex(value)
             except ValueError:
-                raise _refused("create authentication context error.") from None
+                raise AuthError("create authentication context error.") from None
     return access_key, given, signed.encode("utf-8", "replace")
 
 

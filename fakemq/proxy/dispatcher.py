@@ -91,6 +91,11 @@ def _handle(proxy: Proxy, context: Context, request: Any) -> None:
 
 def check(proxy: Proxy, context: Context, request: Any) -> None:
     """Raise RpcError for a call that no handler gets."""
+    auth = proxy.auth
+    if auth is not None:
+        from fakemq.proxy import auth as checks  # few clusters have users
+
+        checks.check(proxy, auth, context, request)
     manager = proxy.accounts
     if manager is not None:
         from fakemq.proxy import accounts  # few clusters have them

@@ -6,7 +6,7 @@ proxy/service/ClusterServiceManager.java (5.5.0)
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from fakemq.dispatch.node import NodeState
 from fakemq.events.core import NodeStarted, NodeStopped
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
     from fakemq.broker.acl.permission_manager import PlainPermissionManager
     from fakemq.broker.broker import Broker
+    from fakemq.broker.v5.auth.checks import AuthControl
+    from fakemq.broker.v5.broker import Broker5
     from fakemq.clock.node_clock import NodeClock
     from fakemq.dispatch.answers import Parked
     from fakemq.faults.plan import FaultPlan
@@ -218,6 +220,15 @@ class Proxy:
         for broker in self._brokers():
             if broker.acl is not None:
                 return broker.acl.manager
+        return None
+
+    @property
+    def auth(self) -> AuthControl | None:
+        """The check by auth 2.0 that the brokers make; None if they make none."""
+        for broker in self._brokers():
+            auth = cast("Broker5", broker).auth  # there is no front before those of 4.9.7
+            if auth is not None:
+                return auth
         return None
 
     def owner_of(self, client_id: str) -> str | None:

@@ -91,6 +91,8 @@ class Reference(msgspec.Struct, frozen=True, kw_only=True):
     """What stands behind remarks that a reader could look up."""
     acl_is_off: str = ""
     """What a broker without access control says to requests for it; "" for Java's null pointer."""
+    reads_acl_enable: bool = True
+    """Whether aclEnable switches the access control of 4.9.7 on."""
     has_priorities: bool = False
     """Whether a message with a priority goes to the queue of its priority."""
     suspends_pops: bool = False

@@ -20,7 +20,6 @@ _CONTROLLER = "controllers"
 _COLD_DATA = "cold data flow control"
 _ROCKSDB = "RocksDB stores"
 LITE = "lite topics"
-_AUTH = "the accounts of auth 2.0"
 
 REFERENCE = Reference(
     name="5.5.0",
@@ -68,16 +67,6 @@ REFERENCE = Reference(
         RequestCode5.GET_LITE_CLIENT_INFO: LITE,
         RequestCode5.GET_LITE_GROUP_INFO: LITE,
         RequestCode5.TRIGGER_LITE_DISPATCH: LITE,
-        RequestCode5.AUTH_CREATE_USER: _AUTH,
-        RequestCode5.AUTH_UPDATE_USER: _AUTH,
-        RequestCode5.AUTH_DELETE_USER: _AUTH,
-        RequestCode5.AUTH_GET_USER: _AUTH,
-        RequestCode5.AUTH_LIST_USER: _AUTH,
-        RequestCode5.AUTH_CREATE_ACL: _AUTH,
-        RequestCode5.AUTH_UPDATE_ACL: _AUTH,
-        RequestCode5.AUTH_DELETE_ACL: _AUTH,
-        RequestCode5.AUTH_GET_ACL: _AUTH,
-        RequestCode5.AUTH_LIST_ACL: _AUTH,
     },
     refuses_unknown_codes=True,
     answers_in_json=True,
@@ -89,6 +78,7 @@ REFERENCE = Reference(
         " org.apache.rocketmq.remoting.netty.NettyRemotingAbstract"
         ".invokeSyncImpl(NettyRemotingAbstract.java:592)"
     ),
+    reads_acl_enable=False,
     text_conditions=True,
     refuses_negative_pulls=False,
     v5_dead_letters=True,

@@ -28,6 +28,7 @@ REFERENCE = replace(
     call_timed_out=v5.REFERENCE.call_timed_out.replace("java:592", "java:507"),
     immunity_lag_ms=0,
     acl_is_off="The broker does not enable acl.",
+    reads_acl_enable=True,
     has_priorities=False,
     suspends_pops=False,
     marks_revived=False,

@@ -39,6 +39,10 @@ class DataVersion(FrozenBody, frozen=True):
         return DataVersion(timestamp=now_ms, counter=self.counter + 1, state_version=state)
 
 
+TOPIC_FILTER_TYPES = frozenset({"SINGLE_TAG", "MULTI_TAG"})
+"""Source: common/TopicFilterType.java (4.9.7)"""
+
+
 class TopicConfig(Body):
     """Source: common/TopicConfig.java (4.9.7, 5.5.0)"""
 

@@ -14,6 +14,7 @@ from fakemq.protocol.v5.codes import RequestCode5
 if TYPE_CHECKING:
     from fakemq.protocol.headers import offset, pop, query
     from fakemq.protocol.v5.headers import acting as v5_acting
+    from fakemq.protocol.v5.headers import auth as v5_auth
     from fakemq.protocol.v5.headers import controller as v5_controller
     from fakemq.protocol.v5.headers import group as v5_group
     from fakemq.protocol.v5.headers import namesrv as v5_namesrv
@@ -90,6 +91,16 @@ CONTROLLER_GET_NEXT_BROKER_ID: Row[
 CONTROLLER_APPLY_BROKER_ID: Row[
     v5_controller.ApplyBrokerIdRequestHeader, v5_controller.ApplyBrokerIdResponseHeader
 ]
+AUTH_CREATE_USER: Row[v5_auth.UserRequestHeader, NoHeader]
+AUTH_UPDATE_USER: Row[v5_auth.UserRequestHeader, NoHeader]
+AUTH_DELETE_USER: Row[v5_auth.UserRequestHeader, NoHeader]
+AUTH_GET_USER: Row[v5_auth.UserRequestHeader, NoHeader]
+AUTH_LIST_USER: Row[v5_auth.ListUsersRequestHeader, NoHeader]
+AUTH_CREATE_ACL: Row[v5_auth.AclRequestHeader, NoHeader]
+AUTH_UPDATE_ACL: Row[v5_auth.AclRequestHeader, NoHeader]
+AUTH_DELETE_ACL: Row[v5_auth.DeleteAclRequestHeader, NoHeader]
+AUTH_GET_ACL: Row[v5_auth.AclRequestHeader, NoHeader]
+AUTH_LIST_ACL: Row[v5_auth.ListAclsRequestHeader, NoHeader]
 POP_MESSAGE: Row[pop.PopMessageRequestHeader, pop.PopMessageResponseHeader]
 ACK_MESSAGE: Row[pop.AckMessageRequestHeader, NoHeader]
 BATCH_ACK_MESSAGE: Row[NoHeader, NoHeader]

@@ -12,7 +12,7 @@ from fakemq.client import MQBrokerError, MQClientError
 from fakemq.errors import WaitTimeout
 from fakemq.events import AccessRefused
 from fakemq.journal.entries import Entry
-from fakemq.reference import NAMES
+from fakemq.reference import NAMES, find_reference
 
 RULES = {
     "accounts": [
@@ -28,7 +28,7 @@ KEYS = {"access_key": "billing1", "secret_key": "12345678"}
 WRONG = {"access_key": "billing1", "secret_key": "87654321"}
 
 
-@pytest.fixture(params=NAMES)
+@pytest.fixture(params=[name for name in NAMES if find_reference(name).reads_acl_enable])
 def mq(request: pytest.FixtureRequest) -> Iterator[fakemq.Cluster]:
     with fakemq.Cluster(
         acl=RULES, clock="frozen", topics={"orders": 1}, reference=request.param

@@ -1,4 +1,4 @@
-"""Signatures of calls, once the cluster has accounts."""
+"""Signatures of calls, once the cluster has accounts; `test_auth.py` is about users of 5.5.0."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ RULES = {
 
 @pytest.fixture
 def lab() -> Iterator[ProxyLab]:
-    lab = ProxyLab(acl=RULES)
+    lab = ProxyLab(acl=RULES, reference="5.3.2")
     yield lab
     lab.free()
 

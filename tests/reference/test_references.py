@@ -84,9 +84,9 @@ def test_handlers_of_a_reference_do_not_know_what_is_gone_or_later() -> None:
 
 def test_code_out_of_scope_is_refused_in_one_line(lab: BrokerLab) -> None:
     broker = lab.broker(reference=V5_5_0)
-    answer = lab.peer(broker.addr).ask(RequestCode5.AUTH_CREATE_USER)
+    answer = lab.peer(broker.addr).ask(RequestCode5.UPDATE_AND_CREATE_STATIC_TOPIC)
     assert answer.code == ResponseCode.REQUEST_CODE_NOT_SUPPORTED
-    text = " request type 3001 not supported: the accounts of auth 2.0 are out of fakemq's scope"
+    text = " request type 513 not supported: static topics are out of fakemq's scope"
     assert answer.remark == text
 
 

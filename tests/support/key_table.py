@@ -75,6 +75,7 @@ _V5_PARTS: tuple[tuple[str, type[Config], type[Config], type], ...] = (
     ("MessageStoreConfig", BrokerConfig5, BrokerConfig, v5_keys.MessageStoreKeys5),
     ("NettyServerConfig", NamesrvConfig5, NamesrvConfig, v5_keys.NettyServerKeys5),
     ("NettyClientConfig", BrokerConfig5, BrokerConfig, v5_keys.NettyClientKeys5),
+    ("AuthConfig, of brokers", BrokerConfig5, BrokerConfig, v5_keys.AuthKeys5),
     ("NamesrvConfig", NamesrvConfig5, NamesrvConfig, v5_keys.NamesrvKeys5),
 )
 

@@ -131,12 +131,12 @@ class Asked:
 
 
 class ProxyLab:
-    """A started cluster of 5.5.0 with a front, and a topic of each type with four queues."""
+    """A started cluster of RocketMQ 5 with a front, and a topic of each type with four queues."""
 
-    def __init__(self, *, queues: int = 4, **options: Any) -> None:
+    def __init__(self, *, queues: int = 4, reference: str = "5.5.0", **options: Any) -> None:
         config = {"recallMessageEnable": "true", "enableMixedMessageType": "true"}
         spec = cluster_spec(
-            reference="5.5.0",
+            reference=reference,
             clock="frozen",
             start_at="2026-01-01T00:00:00Z",
             seed=7,

@@ -5,7 +5,7 @@ Source: broker/BrokerController.java#initialAcl, srvutil/AclFileWatchService.jav
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from abc import ABC, abstractmethod
 from contextlib import suppress
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Protocol
@@ -21,6 +21,7 @@ from fakemq.events.core import AccessRefused, Warned
 from fakemq.journal.journal import shortened
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.hosts import host_of
+from fakemq.protocol.signature import ACCESS_KEY
 from fakemq.protocol.topics import RETRY_PREFIX
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
     from fakemq.broker.acl.homes import AclHome
     from fakemq.broker.acl.rights import Rights
+    from fakemq.clock.slices import Steps
     from fakemq.clock.timers import Timer
     from fakemq.config.model import BrokerConfig
     from fakemq.dispatch.answers import Outcome
@@ -52,7 +54,104 @@ class GuardedDispatcher(Protocol):
         """Answer a request."""
 
 
-class AccessControl:
+class BrokerDoor(ABC):
+    """What stands before the dispatchers of a broker and checks each request."""
+
+    def __init__(self, node: NodeContext[BrokerConfig]) -> None:
+        self._node = node
+
+    @abstractmethod
+    def check(self, session: Session, host: str, command: RemotingCommand) -> str:
+        """Return the account of a request; "" if it needs none. Raise AclError if it is refused.
+
+        ``host`` is the peer's address without a port.
+        """
+
+    @abstractmethod
+    def takes_long(self, command: RemotingCommand) -> bool:
+        """Return whether a request may name so much that it is checked in steps."""
+
+    @abstractmethod
+    def check_in_steps(self, session: Session, host: str, command: RemotingCommand) -> Steps[str]:
+        """As `check`, of a request for which `takes_long` is true."""
+
+    @abstractmethod
+    def may_publish(self, session: Session, topic: str) -> bool:
+        """Return whether a producer may see a half message of a topic, to check it."""
+
+    def door(self, inside: GuardedDispatcher) -> Dispatch:
+        """Return what a session calls for each request: allowed requests go ``inside``."""
+
+        def dispatch(session: Session, command: RemotingCommand) -> None:
+            # As with handlers, what a node of the cluster asks is never in slices.
+            if session.for_outside and self.takes_long(command):
+                self._check_later(inside, session, command)
+            else:
+                self._let_in(
+                    inside,
+                    session,
+                    command,
+                    lambda: self.check(session, self._host_of(session), command),
+                )
+
+        return dispatch
+
+    def _check_later(
+        self, inside: GuardedDispatcher, session: Session, command: RemotingCommand
+    ) -> None:
+        """Check a request that may name very much, in slices; then let it in or refuse it."""
+        clock = self._node.clock
+        if is_overloaded(clock, session):
+            inside.answer(session, command, None, Refused(ResponseCode.SYSTEM_BUSY, OVERLOAD))
+            return
+        release = session.hold(kept_bytes_of(command))
+        with_request_cause = self._node.journal.resume()
+        steps = self.check_in_steps(session, self._host_of(session), command)
+        outcome = clock.begin(steps, peer=session).outcome
+
+        def checked() -> None:
+            release()
+            with with_request_cause():
+                self._let_in(inside, session, command, outcome.result)
+
+        outcome.when_done(checked)
+
+    def _let_in(
+        self,
+        inside: GuardedDispatcher,
+        session: Session,
+        command: RemotingCommand,
+        account_of: Callable[[], str],
+    ) -> None:
+        """Dispatch a request, or answer what ``account_of`` raises."""
+        try:
+            account = account_of()
+        except AclError as error:
+            note_refusal(
+                self._node.journal,
+                node=self._node.name,
+                peer=session.remote_addr,
+                host=self._host_of(session),
+                error=error,
+                user=command.ext_fields.get(ACCESS_KEY, ""),
+            )
+            inside.answer(session, command, None, error.answer())
+        except Exception as error:
+            outcome = answer_to_error(self._node, command.code, error)
+            inside.answer(session, command, None, outcome)
+        else:
+            if command.code == RequestCode.HEART_BEAT:
+                session.account = account
+            inside.dispatch(session, command)
+
+    def _host_of(self, session: Session) -> str:
+        """Return a peer's address without its port; inside the cluster all have the brokers'."""
+        if not session.outside:
+            return self._node.config.broker_ip1.strip("[]")
+        return host_of(session.remote_addr)
+
+
+class AccessControl(BrokerDoor):
     """The rules of one broker, from `start` on.
 
     With ``strict`` a start refuses a file with a name that has no effect, such as a mistyped one.
@@ -66,7 +165,7 @@ class AccessControl:
         *,
         strict: bool = False,
     ) -> None:
-        self._node = node
+        super().__init__(node)
         self._home = home
         self._rights = rights
         self._strict = strict
@@ -122,70 +221,14 @@ class AccessControl:
         if running:
             self.start()
 
-    def door(self, inside: GuardedDispatcher) -> Dispatch:
-        """Return what a session calls for each request: allowed requests go ``inside``."""
+    def check(self, session: Session, host: str, command: RemotingCommand) -> str:
+        return self.manager.validate(host, command)
 
-        def dispatch(session: Session, command: RemotingCommand) -> None:
-            # As with handlers, what a node of the cluster asks is never in slices.
-            if session.for_outside and self.manager.takes_long(command):
-                self._check_later(inside, session, command)
-            else:
-                self._let_in(
-                    inside,
-                    session,
-                    command,
-                    lambda: self.manager.validate(self._host_of(session), command),
-                )
+    def takes_long(self, command: RemotingCommand) -> bool:
+        return self.manager.takes_long(command)
 
-        return dispatch
-
-    def _check_later(
-        self, inside: GuardedDispatcher, session: Session, command: RemotingCommand
-    ) -> None:
-        """Check a request that may name very much, in slices; then let it in or refuse it."""
-        clock = self._node.clock
-        if is_overloaded(clock, session):
-            inside.answer(session, command, None, Refused(ResponseCode.SYSTEM_BUSY, OVERLOAD))
-            return
-        release = session.hold(kept_bytes_of(command))
-        with_request_cause = self._node.journal.resume()
-        steps = self.manager.validate_in_steps(self._host_of(session), command)
-        outcome = clock.begin(steps, peer=session).outcome
-
-        def checked() -> None:
-            release()
-            with with_request_cause():
-                self._let_in(inside, session, command, outcome.result)
-
-        outcome.when_done(checked)
-
-    def _let_in(
-        self,
-        inside: GuardedDispatcher,
-        session: Session,
-        command: RemotingCommand,
-        account_of: Callable[[], str],
-    ) -> None:
-        """Dispatch a request, or answer what ``account_of`` raises."""
-        try:
-            account = account_of()
-        except AclError as error:
-            note_refusal(
-                self._node.journal,
-                node=self._node.name,
-                peer=session.remote_addr,
-                host=self._host_of(session),
-                needs=error.needs,
-                why=error.message or "",
-            )
-            inside.answer(session, command, None, error.answer())
-        except Exception as error:
-            outcome = answer_to_error(self._node, command.code, error)
-            inside.answer(session, command, None, outcome)
-        else:
-            if command.code == RequestCode.HEART_BEAT:
-                session.account = account
-            inside.dispatch(session, command)
+    def check_in_steps(self, session: Session, host: str, command: RemotingCommand) -> Steps[str]:
+        return self.manager.validate_in_steps(host, command)
 
     def may_publish(self, session: Session, topic: str) -> bool:
         """Return whether a producer may see a half message of a topic, to check it.
@@ -195,12 +238,6 @@ class AccessControl:
         if not self._rights.v5 or session.account is None:
             return True
         return self.manager.may_publish(session.account, topic)
-
-    def _host_of(self, session: Session) -> str:
-        """Return a peer's address without its port; inside the cluster all have the brokers'."""
-        if not session.outside:
-            return self._node.config.broker_ip1.strip("[]")
-        return host_of(session.remote_addr)
 
     # -- the watch ----------------------------------------------------------------------------
 
@@ -244,17 +281,17 @@ def note_refusal(
     node: str,
     peer: str,
     host: str,
-    needs: Iterable[tuple[str | None, object]],
-    why: str,
+    error: AclError,
+    user: str,
 ) -> None:
     """Write that a request was refused, with the groups and topics that it is about.
 
-    ``needs`` is what it asks for. Only the first are read, as the caller may have no right to
+    Of what it asks for only the first are read, as the caller, ``user``, may have no right to
     anything; if that raises AclError, the request cannot be read.
     """
     groups, topics = dict[str, None](), dict[str, None]()
     with suppress(AclError):
-        for name, _ in islice(needs, LOOKS_AT_MOST):
+        for name, _ in islice(error.needs, LOOKS_AT_MOST):
             if name is not None:
                 is_group = name.startswith(RETRY_PREFIX)
                 found = groups if is_group else topics
@@ -269,6 +306,9 @@ def note_refusal(
             host=host,
             groups=tuple(groups),
             topics=tuple(topics),
-            why=shortened(why),
+            why=shortened(error.message or ""),
+            user=shortened(user),
+            resource=shortened(error.resource),
+            actions=error.actions,
         )
     )

@@ -22,6 +22,10 @@ class AclError(Exception):
 
     needs: Iterable[tuple[str | None, object]] = ()
     """What the refused request asks for, as far as that may be read without much work."""
+    resource = ""
+    """The resource of auth 2.0 to which the sender has no right."""
+    actions: tuple[str, ...] = ()
+    """What it would have to be allowed to do with that: one of these."""
 
     def __init__(self, message: str | None, method: str = "", line: int = 0) -> None:
         super().__init__(message)

@@ -5,10 +5,10 @@ handlers: a code or an RPC without a row fails there.
 
 Of 4.9.7 a row says what 4.9.7 asks, its holes included: an account that a real broker lets in is
 let in here (`conformance/recordings/4.9.7/acl_*.txt`). The code 361, which 4.9.7 does not have,
-asks for what PULL_MESSAGE does. A real broker of 5.5.0 reads no ``aclEnable``; of 5.5.0 a row asks
-for what 5.5.0's own access control does, and for more where that asks for nothing: its GET is PUB
-or SUB for a topic and SUB for a group; its CREATE, UPDATE, DELETE, and all about the cluster, is an
-admin.
+asks for what PULL_MESSAGE does. A broker of 5.5.0 reads no ``aclEnable``: what it asks for is in
+`fakemq.broker.v5.auth.asks`. Of 5.3.2 a row asks for the same in the words of ``plain_acl.yml``,
+and for more where that asks for nothing: its GET is PUB or SUB for a topic and SUB for a group; its
+CREATE, UPDATE, DELETE, and all about the cluster, is an admin.
 
 Source: acl/plain/PlainAccessValidator.java#parse, acl/common/Permission.java (4.9.7),
 auth/authorization/builder/DefaultAuthorizationContextBuilder.java,
@@ -180,6 +180,16 @@ BROKER: Final[Mapping[int, RightsRow]] = {
     RequestCode.CLEAN_EXPIRED_CONSUMEQUEUE: _open(ADMIN),
     RequestCode.CLEAN_UNUSED_TOPIC: _open(ADMIN),
     RequestCode.DELETE_EXPIRED_COMMITLOG: _open(ADMIN),
+    RequestCode5.AUTH_CREATE_USER: _later(ADMIN),
+    RequestCode5.AUTH_UPDATE_USER: _later(ADMIN),
+    RequestCode5.AUTH_DELETE_USER: _later(ADMIN),
+    RequestCode5.AUTH_GET_USER: _later(ADMIN),
+    RequestCode5.AUTH_LIST_USER: _later(ADMIN),
+    RequestCode5.AUTH_CREATE_ACL: _later(ADMIN),
+    RequestCode5.AUTH_UPDATE_ACL: _later(ADMIN),
+    RequestCode5.AUTH_DELETE_ACL: _later(ADMIN),
+    RequestCode5.AUTH_GET_ACL: _later(ADMIN),
+    RequestCode5.AUTH_LIST_ACL: _later(ADMIN),
     RequestCode.UPDATE_AND_CREATE_ACL_CONFIG: _open(ADMIN),
     RequestCode.DELETE_ACL_CONFIG: _open(ADMIN),
     RequestCode.GET_BROKER_CLUSTER_ACL_INFO: _open(ADMIN),

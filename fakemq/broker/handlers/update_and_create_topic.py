@@ -13,11 +13,9 @@ from fakemq.broker.registration import when_registered
 from fakemq.broker.sending.checks import check_not_slave, check_not_system_topic, check_topic_name
 from fakemq.dispatch.answers import NOTHING_SAID, Parked, Reply, Request, Thrown
 from fakemq.protocol import table
-from fakemq.protocol.bodies.topic import TopicConfig
+from fakemq.protocol.bodies.topic import TOPIC_FILTER_TYPES, TopicConfig
 from fakemq.protocol.headers.topic import CreateTopicRequestHeader
 from fakemq.protocol.table import NoHeader
-
-FILTER_TYPES = frozenset({"SINGLE_TAG", "MULTI_TAG"})
 
 
 @handles(table.UPDATE_AND_CREATE_TOPIC)
@@ -53,7 +51,7 @@ def checked_filter_type(header: CreateTopicRequestHeader, place: str) -> str:
     Raise Thrown if it is absent or unknown; ``place`` is where Java throws.
     """
     filter_type: str | None = header.get("topic_filter_type", None)
-    if filter_type is None or filter_type not in FILTER_TYPES:
+    if filter_type is None or filter_type not in TOPIC_FILTER_TYPES:
         raise Thrown(
             "org.apache.rocketmq.remoting.exception.RemotingCommandException:"
             f" topicFilterType = [{filter_type or 'null'}] value invalid,"

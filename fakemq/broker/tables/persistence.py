@@ -57,7 +57,8 @@ one of the two with offsets of groups."""
 NAMES = tuple(TABLES)
 MODES, ORDERS = "messageRequestMode.json", "consumerOrderInfo.json"
 TIMER_METRICS = "timermetrics"
-V5_NAMES = (TIMER_METRICS, MODES, ORDERS)
+AUTH = "auth.json"
+V5_NAMES = (TIMER_METRICS, MODES, ORDERS, AUTH)
 """The files that only brokers of 5.5.0 have besides."""
 OFFSETS = "consumerOffset.json"
 LMQ_OFFSETS = "lmqConsumerOffset.json"

@@ -3,6 +3,8 @@
 Source: broker/BrokerController.java (5.5.0)
 """
 
+# Over 400 lines: each method is one of `Broker`, with what is done besides or instead.
+
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
@@ -35,10 +37,15 @@ from fakemq.protocol.v5.properties import READ_BUCKETS, encode_properties
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from fakemq.broker.acl.access import BrokerDoor
+    from fakemq.broker.acl.homes import AclHome
     from fakemq.broker.broker import SendHeader, SendRequest
     from fakemq.broker.image import NodeImage
     from fakemq.broker.popped import OutMessage
     from fakemq.broker.v5.acting.service import ActingMasterService
+    from fakemq.broker.v5.auth.checks import AuthControl
+    from fakemq.broker.v5.auth.migration import FirstUser
+    from fakemq.broker.v5.auth.users import Users
     from fakemq.broker.v5.escape.bridge import EscapeBridge
     from fakemq.broker.v5.escape.reading import Take
     from fakemq.broker.v5.replicas.manager import ReplicasManager
@@ -58,6 +65,7 @@ if TYPE_CHECKING:
     from fakemq.protocol.message import MessageExt
     from fakemq.protocol.plain_properties import PlainProperties
     from fakemq.protocol.send_answers import SendAnswer
+    from fakemq.protocol.signature import Credentials
     from fakemq.protocol.v5.bodies.timer import TimerMetricsSerializeWrapper
     from fakemq.store.inner_message import InnerMessage
     from fakemq.store.puts import PutMessageResult
@@ -116,6 +124,17 @@ class Broker5(Broker):
             from fakemq.broker.v5.replicas.manager import ReplicasManager  # few have a controller
 
             self.replicas = ReplicasManager(node, self)
+        self.users_home: Callable[[], AclHome | None] = lambda: None
+        """Return where users of a first start are, besides the config; set by the cluster."""
+        self._first_users: list[FirstUser] = []
+        self.auth: AuthControl | None = None
+        """The check of requests by auth 2.0, as the config said at the start; None without it."""
+        self.users: Users | None = None
+        """Users and their rights, of auth 2.0; None for a broker that keeps neither."""
+        if config.names_users:
+            from fakemq.broker.v5.auth.start import make_users  # few brokers keep users
+
+            self.users = make_users(config, self.persistence)
         self.slave_tables = SlaveTables(self.versions, self.delay, self.pop, self.timers)
         self.acting: ActingMasterService | None = None
         """What it knows of the lowest of its group; None where no slave acts as master."""
@@ -134,6 +153,32 @@ class Broker5(Broker):
         if self.acting is not None:
             self.acting.hold_back()
         super().start(namesrv_addrs)
+
+    @property
+    def guard(self) -> BrokerDoor | None:
+        return self.acl if self.auth is None else self.auth
+
+    def _obey_acl_enable(self) -> None:
+        super()._obey_acl_enable()
+        was_checked, self.auth = self.auth is not None, None
+        if self.config.authentication_enabled or self.config.authorization_enabled:
+            from fakemq.broker.v5.auth.checks import AuthControl  # few brokers check
+            from fakemq.broker.v5.auth.users import Users
+
+            self.auth = AuthControl(self.node, self.config, self.users or Users())
+        if self.users is not None:
+            from fakemq.broker.v5.auth.start import first_users
+
+            self._first_users = first_users(self.config, self.users, self.users_home())
+        if was_checked != (self.auth is not None):
+            self._close_sessions("auth 2.0 was switched on or off")
+
+    def own_keys(self) -> Credentials | None:
+        if self.users is None:
+            return None
+        from fakemq.broker.v5.auth.start import own_keys  # few brokers sign
+
+        return own_keys(self.config, self.users, self.users_home())
 
     def find_role(self) -> None:
         for part in (self.replicas, self.acting):
@@ -176,11 +221,18 @@ class Broker5(Broker):
         return cast("HAService5", self.replication())
 
     def _start_parts(self) -> None:
+        self._add_first_users()
         self.init_max_offset = self.store.max_phy_offset
         self.versions.start(self.clock.now_ms())
         if self.escape is not None:
             self.escape.forget()
         super()._start_parts()
+
+    def _add_first_users(self) -> None:
+        if self.users is not None:
+            from fakemq.broker.v5.auth.start import begin
+
+            begin(self.users, self._first_users)
 
     def begin_duties(self) -> None:
         super().begin_duties()
@@ -198,6 +250,9 @@ class Broker5(Broker):
         if self.replicas is not None:
             self.replicas.forget()
         super()._reset_parts()
+        if self.users is not None:
+            self.users.reset()
+            self._add_first_users()
         self.versions.start(self.clock.now_ms())
         self._forget_requests()
         self.timers.reset(running=self.running)

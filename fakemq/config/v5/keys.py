@@ -35,6 +35,29 @@ if TYPE_CHECKING:
 
 MessageRequestMode: TypeAlias = Literal["PULL", "POP"]
 
+AuthenticationProvider: TypeAlias = Literal[
+    "", "org.apache.rocketmq.auth.authentication.provider.DefaultAuthenticationProvider"
+]
+AuthenticationMetadata: TypeAlias = Literal[
+    "", "org.apache.rocketmq.auth.authentication.provider.LocalAuthenticationMetadataProvider"
+]
+AuthenticationStrategy: TypeAlias = Literal[
+    "",
+    "org.apache.rocketmq.auth.authentication.strategy.StatelessAuthenticationStrategy",
+    "org.apache.rocketmq.auth.authentication.strategy.StatefulAuthenticationStrategy",
+]
+AuthorizationProvider: TypeAlias = Literal[
+    "", "org.apache.rocketmq.auth.authorization.provider.DefaultAuthorizationProvider"
+]
+AuthorizationMetadata: TypeAlias = Literal[
+    "", "org.apache.rocketmq.auth.authorization.provider.LocalAuthorizationMetadataProvider"
+]
+AuthorizationStrategy: TypeAlias = Literal[
+    "",
+    "org.apache.rocketmq.auth.authorization.strategy.StatelessAuthorizationStrategy",
+    "org.apache.rocketmq.auth.authorization.strategy.StatefulAuthorizationStrategy",
+]
+
 # What several rows say.
 POP_BUFFER = "each pop and each acknowledgement is a record at once"
 POP_HELD = "what is held for a topic or group ends with its connections"
@@ -55,6 +78,9 @@ REGISTRATION = "name servers learn the same from one request as from several"
 BROADCAST = "only a proxy that pulls by broadcast needs these offsets; fakemq's does not"
 VERSIONS = "slaves take offsets over, whatever version they have"
 NOT_YET = "not read yet"
+AUTH_CACHE = "a change of users or rights holds at once"
+ONE_PROVIDER = "it is RocketMQ's own in any case"
+REMEMBERED = "what is remembered of a connection ends with it, or in time"
 
 
 class BrokerKeys5(keys.BrokerKeys):
@@ -608,6 +634,63 @@ class NettyClientKeys5(keys.NettyClientKeys):
     ] = 60
     enable_reconnect_for_go_away: Annotated[bool, Idle("no node sends GO_AWAY")] = True
     socks_proxy_config: Annotated[str, Idle("no node connects by a proxy")] = "{}"
+
+
+class AuthKeys5:
+    """Keys of auth/config/AuthConfig.java (5.5.0), but for three that a broker sets itself."""
+
+    authentication_enabled: Annotated[
+        bool, Acts("whether each request needs the key of a user; read at the start")
+    ] = False
+    authentication_provider: Annotated[AuthenticationProvider, Idle(ONE_PROVIDER)] = ""
+    authentication_metadata_provider: Annotated[
+        AuthenticationMetadata, Acts("what keeps users; nothing without it; read at the start")
+    ] = ""
+    authentication_strategy: Annotated[
+        AuthenticationStrategy,
+        Acts("whether what was said of a connection is remembered; read at the start"),
+    ] = ""
+    authentication_whitelist: Annotated[
+        str, Acts("codes whose requests need no key, with `,` between; read at the start")
+    ] = ""
+    init_authentication_user: Annotated[
+        str, Acts("the super user of a first start, as JSON; read at the start")
+    ] = ""
+    inner_client_authentication_credentials: Annotated[
+        str,
+        Acts("the keys, as JSON, that a broker signs its own requests with; read at the start"),
+    ] = ""
+    authorization_enabled: Annotated[
+        bool, Acts("whether each request needs a right; read at the start")
+    ] = False
+    authorization_provider: Annotated[AuthorizationProvider, Idle(ONE_PROVIDER)] = ""
+    authorization_metadata_provider: Annotated[
+        AuthorizationMetadata, Acts("what keeps rights; nothing without it; read at the start")
+    ] = ""
+    authorization_strategy: Annotated[
+        AuthorizationStrategy,
+        Acts("whether what was said of a connection is remembered; read at the start"),
+    ] = ""
+    authorization_whitelist: Annotated[
+        str, Acts("codes whose requests need no right, with `,` between; read at the start")
+    ] = ""
+    migrate_auth_from_v1_enabled: Annotated[
+        bool, Acts("whether accounts of `conf/plain_acl.yml` become users, with each start")
+    ] = False
+    user_cache_max_num: Annotated[int, Idle(AUTH_CACHE)] = 1000
+    user_cache_expired_second: Annotated[int, Idle(AUTH_CACHE)] = 600
+    user_cache_refresh_second: Annotated[int, Idle(AUTH_CACHE)] = 60
+    acl_cache_max_num: Annotated[int, Idle(AUTH_CACHE)] = 1000
+    acl_cache_expired_second: Annotated[int, Idle(AUTH_CACHE)] = 600
+    acl_cache_refresh_second: Annotated[int, Idle(AUTH_CACHE)] = 60
+    stateful_authentication_cache_max_num: Annotated[int, Idle(REMEMBERED)] = 10000
+    stateful_authentication_cache_expired_second: Annotated[
+        int, Acts("how long, in s, it is remembered whether a connection's key was right")
+    ] = 60
+    stateful_authorization_cache_max_num: Annotated[int, Idle(REMEMBERED)] = 10000
+    stateful_authorization_cache_expired_second: Annotated[
+        int, Acts("how long, in s, it is remembered what a connection's user may")
+    ] = 60
 
 
 class NamesrvKeys5(keys.NamesrvKeys):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fakemq.config.keys import BrokerStartupKeys
 from fakemq.config.model import BrokerConfig, NamesrvConfig, known_exporter, port_of
 from fakemq.config.v5.keys import (
+    AuthKeys5,
     BrokerKeys5,
     MessageStoreKeys5,
     NamesrvKeys5,
@@ -14,7 +15,7 @@ from fakemq.config.v5.keys import (
 
 
 class BrokerConfig5(
-    BrokerKeys5, NettyServerKeys5, NettyClientKeys5, MessageStoreKeys5, BrokerConfig
+    BrokerKeys5, NettyServerKeys5, NettyClientKeys5, MessageStoreKeys5, AuthKeys5, BrokerConfig
 ):
     """All keys that 5.5.0's broker reads. Source: broker/BrokerStartup.java (5.5.0)"""
 
@@ -24,8 +25,10 @@ class BrokerConfig5(
         NettyServerKeys5,
         NettyClientKeys5,
         MessageStoreKeys5,
+        AuthKeys5,
         BrokerStartupKeys,
     )
+    not_in_answers = (*BrokerConfig.not_in_answers, AuthKeys5)
     answers_are_sorted = True
     listen_port: int = 10911
     enable_acting_master = False
@@ -37,6 +40,16 @@ class BrokerConfig5(
     @property
     def has_controller(self) -> bool:
         return self.enable_controller_mode
+
+    @property
+    def names_users(self) -> bool:
+        """Whether it says where users of auth 2.0 are kept, or names one."""
+        return bool(
+            self.authentication_metadata_provider
+            or self.authorization_metadata_provider
+            or self.init_authentication_user
+            or self.inner_client_authentication_credentials
+        )
 
     @property
     def metrics_port(self) -> int | None:

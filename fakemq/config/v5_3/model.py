@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fakemq.config.keys import BrokerStartupKeys
-from fakemq.config.v5.keys import NamesrvKeys5, NettyClientKeys5, NettyServerKeys5
+from fakemq.config.v5.keys import AuthKeys5, NamesrvKeys5, NettyClientKeys5, NettyServerKeys5
 from fakemq.config.v5.model import BrokerConfig5, NamesrvConfig5
 from fakemq.config.v5_3.keys import BrokerKeys53, MessageStoreKeys53
 
@@ -17,6 +17,7 @@ class BrokerConfig53(BrokerKeys53, MessageStoreKeys53, BrokerConfig5):
         NettyServerKeys5,
         NettyClientKeys5,
         MessageStoreKeys53,
+        AuthKeys5,
         BrokerStartupKeys,
     )
 

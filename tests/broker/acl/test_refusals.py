@@ -35,7 +35,9 @@ TOPICS = [f"topic-{number}" for number in range(5_000)]
 
 def noted(needs: Iterable[tuple[str | None, object]]) -> AccessRefused:
     journal = Journal(Clock())
-    note_refusal(journal, node="b", peer="p:1", host="p", needs=needs, why="")
+    error = AclError("")
+    error.needs = needs
+    note_refusal(journal, node="b", peer="p:1", host="p", error=error, user="")
     (event,) = (one.event for one in journal if isinstance(one.event, AccessRefused))
     return event
 

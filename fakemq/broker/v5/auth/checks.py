@@ -1,0 +1,259 @@
+"""The check of each request to a broker with auth 2.0: whose key it has, and what that user may.
+
+Source: auth/authentication/chain/DefaultAuthenticationHandler.java,
+auth/authentication/builder/DefaultAuthenticationContextBuilder.java,
+auth/authorization/chain/UserAuthorizationHandler.java, AclAuthorizationHandler.java,
+auth/authentication/strategy/*.java, auth/authorization/strategy/*.java (5.5.0)
+"""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from functools import partial
+from typing import TYPE_CHECKING, TypeAlias
+
+from fakemq.broker.acl.access import BrokerDoor
+from fakemq.broker.v5.auth.asks import BROKER, Ask, asks_of
+from fakemq.broker.v5.auth.errors import AuthError
+from fakemq.broker.v5.auth.model import DENY, DISABLED, GROUP, SUPER, TOPIC, user_key
+from fakemq.clock.slices import A_STEP
+from fakemq.protocol.headers.query import UNIQUE_MSG_QUERY_FLAG
+from fakemq.protocol.signature import ACCESS_KEY, LAST_WITHOUT_FLAG, SIGNATURE, signature
+from fakemq.protocol.topics import retry_topic
+
+if TYPE_CHECKING:
+    from fakemq.broker.v5.auth.users import Users
+    from fakemq.clock.slices import Steps
+    from fakemq.config.model import BrokerConfig
+    from fakemq.config.v5.model import BrokerConfig5
+    from fakemq.dispatch.node import NodeContext
+    from fakemq.net.grpc_call import CallSession
+    from fakemq.net.session import Session
+    from fakemq.protocol.command import RemotingCommand
+
+READ_AT_ONCE_BYTES = 1 << 16
+"""A larger body is checked in steps, and not read for the journal alone."""
+NO_USERS = "The authenticationMetadataProvider is not configured"
+NO_RIGHTS = "The authorizationMetadataProvider is not configured"
+_KEPT = 64
+"""Of a few connections closed ones are kept, too."""
+FAILED = "Authorization failed. Please verify your access rights and try again."
+
+Peer: TypeAlias = "Session | CallSession"
+"""A connection."""
+Said: TypeAlias = "tuple[int, AuthError | None]"
+"""Until when it counts, and why something is refused; None for what is allowed."""
+
+
+class AuthStrategy:
+    """Whether what was said of a connection is said again.
+
+    Stateless by default; with ``expires_s`` stateful: for so long, whatever changes meanwhile. A
+    white list is a part of what is remembered, as in Java: a key is not looked at if the connection
+    has first sent, with the same key, a request that needs none.
+    """
+
+    def __init__(self, white_list: str, now_ms: Callable[[], int], expires_s: int | None) -> None:
+        self._white = {code.strip() for code in white_list.split(",")}
+        self._now_ms = now_ms
+        self._expires_s = expires_s
+        self._said: dict[Peer, dict[Hashable, Said]] = {}
+        self._kept = _KEPT
+
+    def evaluate(self, session: Peer, code: str, key: Hashable, check: Callable[[], None]) -> None:
+        """Raise AuthError if ``check`` does, or did for the same key of this connection."""
+        if self._expires_s is None:
+            if code not in self._white:
+                check()
+            return
+        now_ms, said = self._now_ms(), self._said_of(session)
+        until_ms, error = said.get(key, (0, None))
+        if until_ms <= now_ms:
+            error = None
+            try:
+                if code not in self._white:
+                    check()
+            except AuthError as raised:
+                error = raised
+            said[key] = (now_ms + self._expires_s * 1000, error)
+        if error is not None:
+            raise error.with_traceback(None)
+
+    def _said_of(self, session: Peer) -> dict[Hashable, Said]:
+        """Return what was said of a connection; forget those that are closed, now and then."""
+        if session not in self._said and len(self._said) >= self._kept:
+            self._said = {one: said for one, said in self._said.items() if not one.closed}
+            self._kept = max(_KEPT, 2 * len(self._said))
+        return self._said.setdefault(session, {})
+
+
+class AuthControl(BrokerDoor):
+    """The door of a broker with authenticationEnabled or authorizationEnabled."""
+
+    def __init__(
+        self, node: NodeContext[BrokerConfig], config: BrokerConfig5, users: Users
+    ) -> None:
+        super().__init__(node)
+        now_ms = node.clock.elapsed_ms
+        self._users = users
+        self._cluster = config.broker_cluster_name
+        self.authenticates = config.authentication_enabled
+        self.authorizes = config.authorization_enabled
+        self._keys = AuthStrategy(
+            config.authentication_whitelist,
+            now_ms,
+            config.stateful_authentication_cache_expired_second
+            if config.authentication_strategy.endswith("StatefulAuthenticationStrategy")
+            else None,
+        )
+        self._rights = AuthStrategy(
+            config.authorization_whitelist,
+            now_ms,
+            config.stateful_authorization_cache_expired_second
+            if config.authorization_strategy.endswith("StatefulAuthorizationStrategy")
+            else None,
+        )
+
+    def check(self, session: Session, host: str, command: RemotingCommand) -> str:
+        self._authenticate(session, command)
+        self._authorize(session, host, command, self._asks(command))
+        return command.ext_fields.get(ACCESS_KEY, "")
+
+    def takes_long(self, command: RemotingCommand) -> bool:
+        rule = BROKER.get(command.code)
+        return rule is not None and rule.of_body and len(command.body) > READ_AT_ONCE_BYTES
+
+    def check_in_steps(self, session: Session, host: str, command: RemotingCommand) -> Steps[str]:
+        self._authenticate(session, command)
+        yield
+        for number, ask in enumerate(self._asks(command)):
+            self._authorize(session, host, command, (ask,))
+            if number % A_STEP == 0:
+                yield
+        return command.ext_fields.get(ACCESS_KEY, "")
+
+    def may_publish(self, session: Session, topic: str) -> bool:
+        """Java asks nothing: each member of a producer group sees its half messages."""
+        return True
+
+    # -- whose key it is ----------------------------------------------------------------------
+
+    def _authenticate(self, session: Session, command: RemotingCommand) -> None:
+        username = command.ext_fields.get(ACCESS_KEY, "")
+        try:
+            self.require_key(session, str(command.code), username, partial(_is_signed, command))
+        except AuthError as error:
+            error.needs = self._needs(command)
+            raise
+
+    def require_key(
+        self, session: Peer, code: str, username: str, is_right: Callable[[str], bool]
+    ) -> None:
+        """Raise AuthError unless a request, ``code`` of white lists, has the key of a user.
+
+        ``is_right`` takes the user's password, and returns whether the signature is right.
+        """
+        if self.authenticates:
+            self._keys.evaluate(
+                session, code, username, partial(_check_key, self._users, username, is_right)
+            )
+
+    # -- what the user may --------------------------------------------------------------------
+
+    def _asks(self, command: RemotingCommand) -> Iterator[Ask]:
+        return asks_of(command, self._cluster) if self.authorizes else iter(())
+
+    def _authorize(
+        self, session: Session, host: str, command: RemotingCommand, asks: Iterable[Ask]
+    ) -> None:
+        username = command.ext_fields.get(ACCESS_KEY)
+        try:
+            self.require_rights(session, str(command.code), username, host, asks)
+        except AuthError as error:
+            error.needs = self._needs(command)
+            raise
+
+    def require_rights(
+        self, session: Peer, code: str, username: str | None, host: str, asks: Iterable[Ask]
+    ) -> None:
+        """Raise AuthError unless a user may do all that a request asks for."""
+        for ask in asks:
+            self._rights.evaluate(
+                session,
+                code,
+                (username, ask, host),
+                partial(require_right, self._users, username, ask, host),
+            )
+
+    def _needs(self, command: RemotingCommand) -> Iterator[tuple[str, object]]:
+        """Yield the topics, and retry topics of groups, that a refused request is about."""
+        if not self.takes_long(command):
+            yield from needs_of(asks_of(command, self._cluster))
+
+
+def _check_key(users: Users, username: str, is_right: Callable[[str], bool]) -> None:
+    if not users.keeps_users:
+        raise AuthError(NO_USERS)
+    if not username:
+        raise AuthError("username cannot be null.")
+    user = users.find(username)
+    if user is None:
+        raise AuthError(f"User:{username} is not found.")
+    if user.user_status == DISABLED:
+        raise AuthError(f"User:{username} is disabled.")
+    if not is_right(user.password or ""):
+        raise AuthError("check signature failed.")
+
+
+def needs_of(asks: Iterable[Ask]) -> Iterator[tuple[str, object]]:
+    """Return the topics, and retry topics of groups, that are asked for, for the journal."""
+    for resource, actions in asks:
+        if resource.name is not None and resource.kind in (TOPIC, GROUP):
+            is_group = resource.kind == GROUP
+            yield retry_topic(resource.name) if is_group else resource.name, actions
+
+
+def require_right(users: Users, username: str | None, ask: Ask, source_ip: str) -> None:
+    """Raise AuthError unless a user may do what a request asks for; None is a request without key.
+
+    Source: auth/authorization/strategy/AbstractAuthorizationStrategy.java#doEvaluate,
+    auth/authorization/chain/UserAuthorizationHandler.java, AclAuthorizationHandler.java (5.5.0)
+    """
+    resource, actions = ask
+
+    def refused(why: str) -> AuthError:
+        return AuthError(why, resource=resource.key, actions=actions)
+
+    if username is None:
+        raise refused(FAILED)
+    if not users.keeps_users:
+        raise refused(NO_USERS)
+    user = users.find(username)
+    if user is None:
+        raise refused(f"User:{username} not found.")
+    if user.user_status == DISABLED:
+        raise refused(f"User:{username} is disabled.")
+    if user.user_type == SUPER:
+        return
+    if not users.keeps_rights:
+        raise refused(NO_RIGHTS)
+    acl = users.rights_of(username)
+    entry = None if acl is None else acl.deciding(resource, actions, source_ip)
+    if entry is None or entry.decision == DENY:
+        raise refused(
+            f"{user_key(username)} has no permission to access {resource.key} from {source_ip},"
+            f" {'no matched policies' if entry is None else 'the decision is deny'}."
+        )
+
+
+def _is_signed(command: RemotingCommand, password: str) -> bool:
+    """Return whether a request has the signature that it should have.
+
+    Source: auth/authentication/builder/DefaultAuthenticationContextBuilder.java#build (5.5.0)
+    """
+    fields = command.ext_fields
+    unsigned = (UNIQUE_MSG_QUERY_FLAG,) if command.version <= LAST_WITHOUT_FLAG else ()
+    expected = signature(fields, command.body, password, unsigned=unsigned)
+    given = fields.get(SIGNATURE, "")
+    return hmac.compare_digest(expected.encode(), given.encode("utf-8", "replace"))

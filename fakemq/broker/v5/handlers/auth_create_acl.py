@@ -1,0 +1,22 @@
+"""AUTH_CREATE_ACL (3006): give a subject rights.
+
+Behaviour: they are added to those that it has; of one resource the last ones count. Codes 3006 and
+3007 do the same.
+Refused: a subject that is no user, and what is no right.
+
+Source: broker/processor/AdminBrokerProcessor.java#createAcl (5.5.0)
+"""
+
+from __future__ import annotations
+
+from fakemq.broker.v5.auth.administration import granted
+from fakemq.broker.v5.broker import Broker5, handles
+from fakemq.dispatch.answers import Reply, Request
+from fakemq.protocol.table import NoHeader
+from fakemq.protocol.v5 import table
+from fakemq.protocol.v5.headers.auth import AclRequestHeader
+
+
+@handles(table.AUTH_CREATE_ACL)
+def auth_create_acl(broker: Broker5, request: Request[AclRequestHeader]) -> Reply[NoHeader]:
+    return granted(broker, request, "createAcl", 3241)

@@ -1,0 +1,73 @@
+"""Accounts of 4.9.7 as users of 5.5.0, as AuthMigrator makes them."""
+
+from __future__ import annotations
+
+import pytest
+
+from fakemq.broker.acl.accounts import PlainAccessConfig
+from fakemq.broker.acl.errors import AclError
+from fakemq.broker.acl.homes import MemoryHome
+from fakemq.broker.v5.auth.migration import migrated, users_in
+
+ACCOUNT = {
+    "accessKey": "billing1",
+    "secretKey": "12345678",
+    "defaultTopicPerm": "DENY",
+    "defaultGroupPerm": "SUB",
+    "topicPerms": ["orders=PUB|SUB", "odd=PUBB", "nothing", "shut = DENY"],
+    "groupPerms": ["billing=SUB"],
+}
+
+
+def test_permissions_become_policies() -> None:
+    user, acl = migrated(PlainAccessConfig.of(ACCOUNT))
+    assert (user.username, user.user_type) == ("billing1", "Normal")
+    assert acl is not None
+    found = [
+        (policy.kind, one.resource.key, one.actions, one.decision)
+        for policy in acl.policies
+        for one in policy.entries
+    ]
+    assert found == [
+        ("Custom", "Topic:orders", ["Pub", "Sub"], "Allow"),
+        ("Custom", "Topic:odd", ["All"], "Allow"),
+        ("Custom", "Topic:shut", ["All"], "Deny"),
+        ("Custom", "Group:billing", ["Sub"], "Allow"),
+        ("Default", "Topic:*", ["All"], "Deny"),
+        ("Default", "Group:*", ["Sub"], "Allow"),
+    ]
+
+
+def test_admin_becomes_a_super_user() -> None:
+    admin = {"accessKey": "adminadmin", "secretKey": "12345678", "admin": True}
+    user, acl = migrated(PlainAccessConfig.of(admin))
+    assert user.user_type == "Super"
+    assert acl is None
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        {"users": {}, "acls": [{"subject": "User:a", "policies": []}]},
+        {"acls": [{"subject": "User:a", "policies": [{"entries": []}]}]},
+        {"users": "a"},
+        {"users": [{"username": 7}]},
+        {
+            "acls": [
+                {
+                    "subject": "User:a",
+                    "policies": [
+                        {
+                            "entries": [
+                                {"resource": "Topic:t", "actions": ["Pub"], "decision": "Allow"}
+                            ]
+                        }
+                    ],
+                }
+            ]
+        },
+    ],
+)
+def test_wrong_users_are_an_error(content: dict[str, object]) -> None:
+    with pytest.raises(AclError):
+        list(users_in(MemoryHome(content)))

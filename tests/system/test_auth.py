@@ -1,0 +1,131 @@
+"""A cluster of 5.5.0 with users: what the recordings do not show of it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+import fakemq
+from conformance.targets.accounts import AUTH
+from fakemq.client import Client, Message, MQBrokerError, MQClientError
+from fakemq.events import AccessRefused
+
+SECRET = "12345678"
+
+
+def entry(resource: str, *actions: str) -> dict[str, object]:
+    return {"resource": resource, "actions": list(actions), "decision": "Allow"}
+
+
+RULES = {
+    "users": [
+        {"username": "boss", "password": SECRET, "userType": "Super"},
+        {"username": "shop", "password": SECRET},
+        {"username": "billing", "password": SECRET},
+    ],
+    "acls": [
+        {"subject": "User:shop", "policies": [{"entries": [entry("Topic:orders", "Pub")]}]},
+        {
+            "subject": "User:billing",
+            "policies": [{"entries": [entry("Topic:*", "Sub"), entry("Group:*", "Sub")]}],
+        },
+    ],
+}
+NONE = "User:shop has no permission to access Topic:other from 127.0.0.1, no matched policies."
+
+
+@pytest.fixture
+def mq() -> Iterator[fakemq.Cluster]:
+    with fakemq.Cluster(
+        reference="5.5.0", acl=RULES, clock="frozen", topics={"orders": 1, "other": 1}
+    ) as cluster:
+        yield cluster
+
+
+def test_clients_do_what_their_users_may(mq: fakemq.Cluster) -> None:
+    mq.producer(access_key="shop", secret_key=SECRET).send("orders", b"tea")
+    consumer = mq.consumer(
+        group="g",
+        subscribe="orders",
+        consume_from="first",
+        access_key="billing",
+        secret_key=SECRET,
+    )
+    mq.settle()
+    assert [message.body for message in consumer.received] == [b"tea"]
+    with pytest.raises((MQClientError, MQBrokerError), match="no permission to access Topic:other"):
+        mq.producer(group="p", access_key="shop", secret_key=SECRET).send("other", b"tea")
+
+
+def test_refusal_names_user_resource_and_action(mq: fakemq.Cluster) -> None:
+    with pytest.raises((MQClientError, MQBrokerError)):
+        mq.producer(group="p", access_key="shop", secret_key=SECRET).send("other", b"tea")
+    refused = mq.journal.find(AccessRefused)[-1]
+    assert (refused.user, refused.resource, refused.actions) == ("shop", "Topic:other", ("Pub",))
+    assert refused.topics == ("other",)
+    assert refused.why == NONE
+
+
+def test_secrets_are_not_in_the_journal(mq: fakemq.Cluster) -> None:
+    with (
+        Client(mq.namesrv_addr, access_key="boss", secret_key="87654321") as client,
+        pytest.raises(MQBrokerError, match="check signature failed"),
+    ):
+        client.create_topic("new", 1)
+    text = "\n".join(map(str, mq.journal))
+    assert SECRET not in text
+    assert "87654321" not in text
+
+
+def test_single_requests_are_signed(mq: fakemq.Cluster) -> None:
+    with Client(mq.namesrv_addr, access_key="boss", secret_key=SECRET) as client:
+        sent = client.send(Message("orders", b"tea", keys="one"))
+        found = client.query_message_by_unique_key("orders", sent.msg_id)
+        assert found is not None
+        assert found.body == b"tea"
+
+
+def test_accounts_of_4_9_7_become_users() -> None:
+    account = {"accessKey": "billing1", "secretKey": SECRET, "topicPerms": ["orders=PUB"]}
+    with fakemq.Cluster(
+        reference="5.5.0", acl={"accounts": [account]}, clock="frozen", topics={"orders": 1}
+    ) as mq:
+        mq.producer(access_key="billing1", secret_key=SECRET).send("orders", b"tea")
+        with pytest.raises((MQClientError, MQBrokerError), match="username cannot be null"):
+            mq.producer(group="p").send("orders", b"tea")
+
+
+def slave_has_topics(**options: object) -> bool:
+    with fakemq.Cluster(reference="5.5.0", slaves=1, clock="frozen", **options) as mq:  # type: ignore[arg-type]
+        mq.create_topic("orders")
+        mq.clock.advance("2m")
+        return mq.inspect(lambda core: "orders" in core.brokers["broker-a-1"].topics.snapshot())
+
+
+def test_slave_needs_the_keys_of_a_user() -> None:
+    assert not slave_has_topics(config=AUTH)
+    inner = {"innerClientAuthenticationCredentials": '{"accessKey":"inner","secretKey":"x"}'}
+    assert slave_has_topics(config=AUTH | inner)
+    assert slave_has_topics(acl=RULES)
+
+
+def test_acl_enable_does_nothing_in_5_5_0() -> None:
+    with fakemq.Cluster(
+        reference="5.5.0", config={"aclEnable": "true"}, clock="frozen", topics={"orders": 1}
+    ) as mq:
+        mq.producer().send("orders", b"tea")
+        assert len(mq.messages("orders")) == 1
+
+
+def test_switched_off_it_imports_nothing() -> None:
+    code = (
+        "import sys, fakemq\n"
+        "with fakemq.Cluster(reference='5.5.0', topics={'orders': 1}) as mq:\n"
+        "    mq.seed('orders', [b'tea'])\n"
+        "print([name for name in sys.modules if '.auth' in name or '.acl' in name])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
