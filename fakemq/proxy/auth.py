@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hmac
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from fakemq.broker.acl.access import note_refusal
@@ -22,6 +23,7 @@ from fakemq.broker.v5.auth.model import PUB, SUB, TOPIC, Resource, is_blank
 from fakemq.protocol.grpc import messages as m
 from fakemq.protocol.hosts import host_of
 from fakemq.proxy.accounts import signature_of
+from fakemq.proxy.checks import check_count
 from fakemq.proxy.status import Code, RpcError, java_error
 
 if TYPE_CHECKING:
@@ -67,7 +69,7 @@ def check(proxy: Proxy, auth: AuthControl, context: Context, request: Any) -> No
             known = username if auth.authenticates and username else None
             auth.require_rights(context.session, kind, known, host, list(rule.asks(request)))
     except AuthError as error:
-        error.needs = () if rule is None else needs_of(rule.asks(request))
+        error.needs = () if rule is None else _readable(needs_of(rule.asks(request)))
         note_refusal(
             proxy.journal,
             node=proxy.name,
@@ -77,6 +79,12 @@ def check(proxy: Proxy, auth: AuthControl, context: Context, request: Any) -> No
             user=context.account or "",
         )
         raise RpcError(Code.UNAUTHORIZED, error.message or "") from None
+
+
+def _readable(needs: Iterator[tuple[str, object]]) -> Iterator[tuple[str, object]]:
+    """Yield what a request asks for up to the first thing that cannot be read."""
+    with suppress(AuthError, RpcError):
+        yield from needs
 
 
 # -- what each RPC asks for -----------------------------------------------------------------------
@@ -148,6 +156,8 @@ def _telemetry(command: Any) -> Iterator[Ask]:
         raise java_error(
             "settings command doesn't have publishing or subscription.", "AclException", _WHERE
         )
+    count = len(settings.publishing.topics) + len(settings.subscription.subscriptions)
+    check_count(count, "parts of a message")
     for topic in settings.publishing.topics:
         yield _topic(topic, PUB)
     if settings.HasField("subscription"):

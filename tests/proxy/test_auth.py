@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from fakemq.events import AccessRefused
+from fakemq.protocol.grpc import messages as m
 from fakemq.proxy.auth import RPCS
 from fakemq.proxy.registry import find
 from tests.support.proxy_lab import FrontClient, ProxyLab, message
@@ -56,3 +57,20 @@ def test_change_holds_at_once(lab: ProxyLab) -> None:
     assert client.send(message()).code == 20000
     lab.broker.users.delete_user("boss")
     assert client.send(message()).message == "User:boss is not found."
+
+
+def test_settings_of_very_many_topics_are_refused_before_each_is_looked_at(lab: ProxyLab) -> None:
+    asked = signed(lab, "shop").produce(*("normal" for _ in range(10_001)))
+    assert asked.code == 40000
+    assert asked.message == "fakemq takes no more than 10000 parts of a message at once"
+
+
+@pytest.mark.parametrize("topics", [None, 10_001])
+def test_wrong_key_counts_before_what_settings_lack(lab: ProxyLab, topics: int | None) -> None:
+    client = signed(lab, "boss", "87654321")
+    if topics is None:
+        asked = client.settings(m.TelemetryCommand(settings=m.Settings()))
+    else:
+        asked = client.produce(*("normal" for _ in range(topics)))
+    assert asked.message == "check signature failed."
+    assert any(isinstance(one.event, AccessRefused) for one in lab.core.journal)

@@ -80,7 +80,7 @@ VERSIONS = "slaves take offsets over, whatever version they have"
 NOT_YET = "not read yet"
 AUTH_CACHE = "a change of users or rights holds at once"
 ONE_PROVIDER = "it is RocketMQ's own in any case"
-REMEMBERED = "what is remembered of a connection ends with it, or in time"
+REMEMBERED = "1,000 answers are remembered of each connection, until it ends"
 
 
 class BrokerKeys5(keys.BrokerKeys):

@@ -64,6 +64,8 @@ class AskRule(NamedTuple):
     """Takes the name of the broker's cluster, too; raises AuthError for what cannot be read."""
     of_body: bool = False
     """Whether the body names what it asks for: that may be very much."""
+    list_field: str = ""
+    """A field that may name very much; "" for none."""
 
 
 # -- by the fields of a header ------------------------------------------------------------------
@@ -96,7 +98,8 @@ def fields(*places: tuple[str, str], actions: Actions) -> AskRule:
 
     kinds = dict.fromkeys(kind.lower() for kind, _ in places)
     of = " and ".join(f"the {kind}" for kind in kinds)
-    return AskRule(f"{_or(actions)} for {of}", asks)
+    lists = [place[:-1] for _, place in places if place[-1] in ",;"]
+    return AskRule(f"{_or(actions)} for {of}", asks, list_field=lists[0] if lists else "")
 
 
 def _or(actions: Actions) -> str:

@@ -9,7 +9,7 @@ auth/authentication/strategy/*.java, auth/authorization/strategy/*.java (5.5.0)
 from __future__ import annotations
 
 import hmac
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -33,7 +33,10 @@ if TYPE_CHECKING:
     from fakemq.protocol.command import RemotingCommand
 
 READ_AT_ONCE_BYTES = 1 << 16
-"""A larger body is checked in steps, and not read for the journal alone."""
+"""A larger body or list of names is checked in steps, and not read for the journal alone."""
+REMEMBERED_MAX, REMEMBERED_MAX_CHARS = 1_000, 1_024
+"""Of one connection no more is remembered, and nothing of longer names. Java remembers 10,000 of
+all connections together."""
 NO_USERS = "The authenticationMetadataProvider is not configured"
 NO_RIGHTS = "The authorizationMetadataProvider is not configured"
 _KEPT = 64
@@ -42,6 +45,8 @@ FAILED = "Authorization failed. Please verify your access rights and try again."
 
 Peer: TypeAlias = "Session | CallSession"
 """A connection."""
+Key: TypeAlias = tuple[str | None, ...]
+"""A user; or a user, a resource, actions and an address."""
 Said: TypeAlias = "tuple[int, AuthError | None]"
 """Until when it counts, and why something is refused; None for what is allowed."""
 
@@ -58,10 +63,10 @@ class AuthStrategy:
         self._white = {code.strip() for code in white_list.split(",")}
         self._now_ms = now_ms
         self._expires_s = expires_s
-        self._said: dict[Peer, dict[Hashable, Said]] = {}
+        self._said: dict[Peer, dict[Key, Said]] = {}
         self._kept = _KEPT
 
-    def evaluate(self, session: Peer, code: str, key: Hashable, check: Callable[[], None]) -> None:
+    def evaluate(self, session: Peer, code: str, key: Key, check: Callable[[], None]) -> None:
         """Raise AuthError if ``check`` does, or did for the same key of this connection."""
         if self._expires_s is None:
             if code not in self._white:
@@ -75,12 +80,15 @@ class AuthStrategy:
                 if code not in self._white:
                     check()
             except AuthError as raised:
-                error = raised
-            said[key] = (now_ms + self._expires_s * 1000, error)
+                error = raised.again()  # the frames of this one have the request
+            if len(said) >= REMEMBERED_MAX:
+                said.clear()
+            if sum(len(name or "") for name in key) <= REMEMBERED_MAX_CHARS:
+                said[key] = (now_ms + self._expires_s * 1000, error)
         if error is not None:
-            raise error.with_traceback(None)
+            raise error.again()
 
-    def _said_of(self, session: Peer) -> dict[Hashable, Said]:
+    def _said_of(self, session: Peer) -> dict[Key, Said]:
         """Return what was said of a connection; forget those that are closed, now and then."""
         if session not in self._said and len(self._said) >= self._kept:
             self._said = {one: said for one, said in self._said.items() if not one.closed}
@@ -122,7 +130,10 @@ class AuthControl(BrokerDoor):
 
     def takes_long(self, command: RemotingCommand) -> bool:
         rule = BROKER.get(command.code)
-        return rule is not None and rule.of_body and len(command.body) > READ_AT_ONCE_BYTES
+        if rule is None:
+            return False
+        names = command.body if rule.of_body else command.ext_fields.get(rule.list_field, "")
+        return len(names) > READ_AT_ONCE_BYTES
 
     def check_in_steps(self, session: Session, host: str, command: RemotingCommand) -> Steps[str]:
         self._authenticate(session, command)
@@ -156,7 +167,7 @@ class AuthControl(BrokerDoor):
         """
         if self.authenticates:
             self._keys.evaluate(
-                session, code, username, partial(_check_key, self._users, username, is_right)
+                session, code, (username,), partial(_check_key, self._users, username, is_right)
             )
 
     # -- what the user may --------------------------------------------------------------------
@@ -179,10 +190,11 @@ class AuthControl(BrokerDoor):
     ) -> None:
         """Raise AuthError unless a user may do all that a request asks for."""
         for ask in asks:
+            resource, actions = ask
             self._rights.evaluate(
                 session,
                 code,
-                (username, ask, host),
+                (username, host, resource.kind, resource.name, *actions),
                 partial(require_right, self._users, username, ask, host),
             )
 

@@ -20,6 +20,10 @@ class AuthError(AclError):
         self.resource = resource
         self.actions = tuple(actions)
 
+    def again(self) -> AuthError:
+        """Return the same error, for another request."""
+        return AuthError(self.message or "", resource=self.resource, actions=self.actions)
+
     def answer(self) -> Reply[Any]:
         """Return the answer to a request that is refused, to an administrator's, too.
 
