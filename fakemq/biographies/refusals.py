@@ -68,7 +68,7 @@ class Refusals:
         refused = found.refused
         return (
             f"requests of {refused.host} for group {group} are refused by access control:"
-            f" {refused.why}"
+            f" {_why(refused)}"
         )
 
     def unnamed(
@@ -99,9 +99,19 @@ class Refusals:
             if wants(topic):
                 lines.append(
                     f"access control refused a request of {event.host} for topic {topic} at"
-                    f" {clock_text(entry.at_ms)}: {event.why}"
+                    f" {clock_text(entry.at_ms)}: {_why(event)}"
                 )
         return [*map(printable, lines)]
+
+
+def _why(refused: AccessRefused) -> str:
+    """Return Java's text, with the user if it names none, and with what would be enough."""
+    text, more = refused.why, []
+    if refused.user and refused.user not in text:
+        more.append(f"key of {refused.user}")
+    if refused.actions:
+        more.append(f"it takes {' or '.join(refused.actions)} for {refused.resource}")
+    return f"{text} ({', '.join(more)})" if more else text
 
 
 def _shorten(kept: dict[str, _OfGroup] | dict[str, Entry]) -> None:

@@ -61,7 +61,7 @@ def said(group: str, why: str) -> str:
     [
         ("billing", {}, "No accessKey is configured"),
         ("billing", WRONG, "Check signature failed for accessKey=billing1"),
-        ("others", KEYS, "No default permission for group:others"),
+        ("others", KEYS, "No default permission for group:others (key of billing1)"),
     ],
     ids=["no key", "wrong secret", "forbidden group"],
 )

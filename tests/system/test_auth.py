@@ -11,7 +11,7 @@ import pytest
 import fakemq
 from conformance.targets.accounts import AUTH
 from fakemq.client import Client, Message, MQBrokerError, MQClientError
-from fakemq.events import AccessRefused
+from fakemq.events import AccessRefused, Warned
 
 SECRET = "12345678"
 
@@ -69,6 +69,20 @@ def test_refusal_names_user_resource_and_action(mq: fakemq.Cluster) -> None:
     assert refused.why == NONE
 
 
+def test_diagnosis_names_user_resource_and_action(mq: fakemq.Cluster) -> None:
+    for group, secret in (("g", SECRET), ("wrong", "87654321")):
+        mq.consumer(group=group, subscribe="orders", access_key="shop", secret_key=secret)
+    mq.seed("orders", [b"tea"])
+    mq.clock.advance("5s")  # a heartbeat is what is refused last
+    (said,) = mq.diagnosis("orders", "g")
+    assert said.endswith(
+        "User:shop has no permission to access Group:g from 127.0.0.1, no matched policies."
+        " (it takes Sub for Group:g)"
+    )
+    (said,) = mq.diagnosis("orders", "wrong")
+    assert said.endswith("check signature failed. (key of shop)")
+
+
 def test_secrets_are_not_in_the_journal(mq: fakemq.Cluster) -> None:
     with (
         Client(mq.namesrv_addr, access_key="boss", secret_key="87654321") as client,
@@ -118,6 +132,8 @@ def test_acl_enable_does_nothing_in_5_5_0() -> None:
     ) as mq:
         mq.producer().send("orders", b"tea")
         assert len(mq.messages("orders")) == 1
+        (warned,) = mq.journal.find(Warned)
+        assert warned.text == "aclEnable does nothing in RocketMQ 5.5.0: see docs/auth.md"
 
 
 def test_switched_off_it_imports_nothing() -> None:

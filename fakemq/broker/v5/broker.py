@@ -26,6 +26,7 @@ from fakemq.broker.v5.transactions import TransactionalMessageService5
 from fakemq.dispatch.answers import Forbidden, ForbiddenType, Reply
 from fakemq.dispatch.dispatcher import Dispatcher, VersionedDispatcher
 from fakemq.dispatch.registry import Handlers
+from fakemq.events.core import Warned
 from fakemq.later import drive
 from fakemq.protocol.plain_properties import StoredForm
 from fakemq.protocol.properties import CLUSTER
@@ -160,6 +161,10 @@ class Broker5(Broker):
 
     def _obey_acl_enable(self) -> None:
         super()._obey_acl_enable()
+        if self.config.acl_enable and not self.reference.reads_acl_enable:
+            name = self.reference.name
+            text = f"aclEnable does nothing in RocketMQ {name}: see docs/auth.md"
+            self.node.journal.add(Warned(node=self.node.name, text=text))
         was_checked, self.auth = self.auth is not None, None
         if self.config.authentication_enabled or self.config.authorization_enabled:
             from fakemq.broker.v5.auth.checks import AuthControl  # few brokers check

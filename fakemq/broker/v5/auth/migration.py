@@ -8,14 +8,15 @@ Source: auth/migration/AuthMigrator.java, auth/migration/v1/PlainPermissionManag
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import msgspec
 
 from fakemq.broker.acl.accounts import PlainAccessConfig
 from fakemq.broker.acl.errors import AclError
 from fakemq.broker.v5.auth.model import (
+    ACTIONS,
     ALL,
     ALLOW,
     CUSTOM,
@@ -23,23 +24,35 @@ from fakemq.broker.v5.auth.model import (
     DENY,
     GROUP,
     NORMAL,
+    POLICIES,
     PUB,
+    STATES,
     SUB,
     SUPER,
     TOPIC,
+    TYPES,
     Acl,
     Policy,
     PolicyEntry,
     Resource,
+    Words,
     is_blank,
     user_key,
+    word_of,
 )
 from fakemq.broker.v5.auth.users import acl_of
+from fakemq.dispatch.answers import Thrown
+from fakemq.errors import did_you_mean
+from fakemq.protocol.bodies.body import Body
 from fakemq.protocol.v5.bodies.auth import AclInfo, UserInfo
 
 if TYPE_CHECKING:
     from fakemq.broker.acl.homes import AclHome
 
+B = TypeVar("B", bound=Body)
+T = TypeVar("T")
+_OF_FILES = ("users", "acls", "accounts", "globalWhiteRemoteAddresses", "dataVersion")
+"""Names of files; the last two are those of 4.9.7, and do nothing here."""
 _ACTIONS = {"PUB": [PUB], "SUB": [SUB], "PUB|SUB": [PUB, SUB], "SUB|PUB": [PUB, SUB]}
 
 
@@ -51,14 +64,19 @@ class FirstUser(NamedTuple):
 
 
 def users_in(home: AclHome) -> Iterator[FirstUser]:
-    """Yield what all files of a home say; raise AclError if one is wrong."""
+    """Yield what all files of a home say; raise AclError if one is wrong.
+
+    Java has no such file of users. So names and words that mean nothing are errors, too, where an
+    administrator's are passed over.
+    """
     home.prepare()
     for path in home.files():
         content = home.read(path) or {}
-        acls = {acl.subject: acl for acl in _acls(_list(content, "acls"))}
-        for entry in _list(content, "users"):
-            user = _converted(entry, UserInfo)
-            yield FirstUser(user, acls.pop(user_key(user.username or ""), None))
+        _require_known(content, _OF_FILES)
+        users = _all(content, "users", _user)
+        acls = _all(content, "acls", _acl)
+        for name, user in users.items():
+            yield FirstUser(user, acls.pop(user_key(name), None))
         if acls:
             raise AclError(f"acls: {next(iter(acls))} is none of the users")
         for entry in _list(content, "accounts"):
@@ -105,16 +123,70 @@ def _entry(resource: Resource, perm: str) -> PolicyEntry:
     )
 
 
-def _acls(entries: Iterable[object]) -> Iterator[Acl]:
-    return (acl_of(_converted(entry, AclInfo), None) for entry in entries)
+def _all(
+    content: Mapping[str, Any], name: str, read: Callable[[object], tuple[str, T]]
+) -> dict[str, T]:
+    """Return what each entry of a list is, by the name that it has."""
+    found: dict[str, T] = {}
+    for number, entry in enumerate(_list(content, name)):
+        try:
+            key, value = read(entry)
+            if key in found:
+                raise AclError(f"{key} is there twice")
+        except (AclError, Thrown) as error:
+            raise AclError(f"{name}[{number}]: {error}") from None
+        found[key] = value
+    return found
 
 
-def _converted(entry: object, kind: Any) -> Any:
+def _user(entry: object) -> tuple[str, UserInfo]:
+    user = _converted(entry, UserInfo)
+    _require_word(TYPES, user.user_type)
+    _require_word(STATES, user.user_status)
+    return user.username or "", user
+
+
+def _acl(entry: object) -> tuple[str, Acl]:
+    info = _converted(entry, AclInfo)
+    for policy in info.policies or ():
+        _require_word(POLICIES, policy.policy_type)
+        for one in policy.entries or ():
+            for action in one.actions or ():
+                _require_word(ACTIONS, action)
+    acl = acl_of(info, None)
+    return acl.subject, acl
+
+
+def _converted(entry: object, kind: type[B]) -> B:
     """Return an entry as administrators send it, with Java's names."""
     try:
-        return msgspec.convert(entry, kind)
+        found = msgspec.convert(entry, kind)
     except msgspec.ValidationError as error:
         raise AclError(str(error)) from None
+    _require_names(entry, msgspec.to_builtins(found))
+    return found
+
+
+def _require_names(given: Any, known: Any) -> None:
+    """Raise AclError for a name, at any depth, that ``known`` does not have in the same place."""
+    if isinstance(given, Mapping):
+        _require_known(given, known)
+        for name, value in given.items():
+            _require_names(value, known[name])
+    elif isinstance(given, list):
+        for value, other in zip(given, known, strict=True):
+            _require_names(value, other)
+
+
+def _require_known(given: Mapping[str, Any], names: Collection[str]) -> None:
+    for name in given:
+        if name not in names:
+            raise AclError(f"{name} has no effect{did_you_mean(str(name), names)}")
+
+
+def _require_word(words: Words, text: str | None) -> None:
+    if text is not None and word_of(words, text) is None:
+        raise AclError(f"{text} is no word for it; there are: {', '.join(words.values())}")
 
 
 def _list(content: Mapping[str, Any], name: str) -> list[Any]:

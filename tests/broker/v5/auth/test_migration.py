@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from fakemq.broker.acl.accounts import PlainAccessConfig
@@ -71,3 +73,42 @@ def test_admin_becomes_a_super_user() -> None:
 def test_wrong_users_are_an_error(content: dict[str, object]) -> None:
     with pytest.raises(AclError):
         list(users_in(MemoryHome(content)))
+
+
+def rules(**entry: object) -> dict[str, object]:
+    given = {"resource": "Topic:t", "actions": ["Pub"], "decision": "Allow"} | entry
+    return {
+        "users": [{"username": "a", "password": "12345678"}],
+        "acls": [{"subject": "User:a", "policies": [{"entries": [given]}]}],
+    }
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        ({"user": []}, "user has no effect; did you mean users?"),
+        (
+            {"users": [{"username": "a", "password": "x", "userTyp": "Super"}]},
+            "users[0]: userTyp has no effect; did you mean userType?",
+        ),
+        (
+            {"users": [{"username": "a", "password": "x", "userType": "Root"}]},
+            "users[0]: Root is no word for it; there are: Super, Normal",
+        ),
+        (
+            {"users": [{"username": "a", "password": "x"}] * 2},
+            "users[1]: a is there twice",
+        ),
+        (rules(action=["Pub"]), "acls[0]: action has no effect; did you mean actions?"),
+        (rules(actions=["Publish"]), "acls[0]: Publish is no word for it; there are: "),
+        (rules(resource="Topc:t"), "acls[0]: The resource is null."),
+    ],
+)
+def test_error_says_where_and_what(content: dict[str, object], why: str) -> None:
+    with pytest.raises(AclError, match=re.escape(why)):
+        list(users_in(MemoryHome(content)))
+
+
+def test_names_of_4_9_7_are_passed_over() -> None:
+    old = {"globalWhiteRemoteAddresses": ["10.*.*.*"], "accounts": [ACCOUNT], "dataVersion": []}
+    assert len(list(users_in(MemoryHome(old)))) == 1
