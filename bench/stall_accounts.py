@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from bench.stall_front import Peer, peer, resource
+from bench.stall_front import Peer, peer, resource, say
 from bench.stall_lab import DENIED, OPEN, SECRET, TIMEOUT_MS, Attack, Lab, nothing, until_idle
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.command import RemotingCommand
@@ -33,9 +33,24 @@ def heartbeat(said: str, account: str = "", secret: str = SECRET) -> Attack:
     return attack
 
 
+def corrections(lab: Lab) -> None:
+    """Ask for the offsets of as many groups as a header may have."""
+    groups = ",".join("g" for _ in range(lab.many(900_000)))
+    fields = {"filterGroups": groups, "compareGroup": "g", "topic": "t"}
+    command = RemotingCommand(RequestCode.QUERY_CORRECTION_OFFSET, ext_fields=fields)
+    Credentials(OPEN, SECRET).sign(command)
+    lab.broker.receive(lab.broker.send(command, timeout_ms=TIMEOUT_MS), TIMEOUT_MS)
+    until_idle(lab)
+
+
 def send(lab: Lab, one: Peer) -> None:
     messages = [m.Message(topic=resource(f"t{one}")) for one in range(lab.many(200_000))]
     refused(one, "SendMessage", m.SendMessageRequest(messages=messages))
+
+
+def tell_allowed(lab: Lab, one: Peer) -> None:
+    topics = [resource(f"t{one}") for one in range(lab.many(9_900))]
+    say(one, m.Settings(publishing=m.Publishing(topics=topics)))
 
 
 def tell(lab: Lab, one: Peer) -> None:
@@ -81,7 +96,16 @@ ACCOUNTS: dict[str, tuple[Attack, Attack]] = {
     ),
     "heartbeat of 49,900 topics of an unknown key, with accounts of 5.5.0": (
         nothing,
-        heartbeat("No acl config for unknown", "unknown"),
+        heartbeat("User:unknown is not found.", "unknown"),
+    ),
+    "heartbeat of 49,900 topics of no right, with accounts of 5.5.0": (
+        nothing,
+        heartbeat("no matched policies", DENIED),
+    ),
+    "900,000 groups in a header, with accounts of 5.5.0": (nothing, corrections),
+    "9,900 topics, signed and allowed, with accounts at the front": (
+        nothing,
+        at_front(tell_allowed, OPEN),
     ),
     "200,000 messages without a key, with accounts at the front": (nothing, at_front(send)),
     "200,000 topics without a key, with accounts at the front": (nothing, at_front(tell)),

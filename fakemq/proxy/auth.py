@@ -13,6 +13,7 @@ from __future__ import annotations
 import hmac
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from fakemq.broker.acl.access import note_refusal
@@ -23,7 +24,7 @@ from fakemq.broker.v5.auth.model import PUB, SUB, TOPIC, Resource, is_blank
 from fakemq.protocol.grpc import messages as m
 from fakemq.protocol.hosts import host_of
 from fakemq.proxy.accounts import signature_of
-from fakemq.proxy.checks import check_count
+from fakemq.proxy.checks import MOST_ENTRIES, check_count
 from fakemq.proxy.status import Code, RpcError, java_error
 
 if TYPE_CHECKING:
@@ -67,7 +68,10 @@ def check(proxy: Proxy, auth: AuthControl, context: Context, request: Any) -> No
         auth.require_key(context.session, kind, username, is_right)
         if rule is not None and auth.authorizes:
             known = username if auth.authenticates and username else None
-            auth.require_rights(context.session, kind, known, host, list(rule.asks(request)))
+            # Java, too, reads all before it looks at the first right.
+            asks = list(islice(rule.asks(request), MOST_ENTRIES + 1))
+            auth.require_rights(context.session, kind, known, host, asks)
+            check_count(len(asks), "parts of a message")
     except AuthError as error:
         error.needs = () if rule is None else _readable(needs_of(rule.asks(request)))
         note_refusal(
@@ -156,8 +160,6 @@ def _telemetry(command: Any) -> Iterator[Ask]:
         raise java_error(
             "settings command doesn't have publishing or subscription.", "AclException", _WHERE
         )
-    count = len(settings.publishing.topics) + len(settings.subscription.subscriptions)
-    check_count(count, "parts of a message")
     for topic in settings.publishing.topics:
         yield _topic(topic, PUB)
     if settings.HasField("subscription"):

@@ -59,8 +59,8 @@ def test_change_holds_at_once(lab: ProxyLab) -> None:
     assert client.send(message()).message == "User:boss is not found."
 
 
-def test_settings_of_very_many_topics_are_refused_before_each_is_looked_at(lab: ProxyLab) -> None:
-    asked = signed(lab, "shop").produce(*("normal" for _ in range(10_001)))
+def test_settings_of_very_many_topics_are_refused(lab: ProxyLab) -> None:
+    asked = signed(lab, "boss").produce(*("normal" for _ in range(10_001)))
     assert asked.code == 40000
     assert asked.message == "fakemq takes no more than 10000 parts of a message at once"
 
