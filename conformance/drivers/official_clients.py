@@ -48,7 +48,7 @@ TLS = "tls"
 _FOLDER = Path(__file__).parents[1]
 _TYPES = {"fifo": "FIFO", "fifopush": "FIFO", "delay": "DELAY", "transaction": "TRANSACTION"}
 """Types of the topics of scenarios, where they are not NORMAL."""
-_CLIENT_ID = re.compile(r"[\w.-]+@[0-9]+@[0-9]+@\w+")
+CLIENT_ID = re.compile(r"[\w.-]+@[0-9]+@[0-9]+@\w+")
 _WAIT = GroupRetryPolicy(customized_retry_policy=CustomizedRetryPolicy(next=[1_000]))
 
 
@@ -239,7 +239,7 @@ def _run(
                     took_s = time.monotonic() - began_s
                     found[name] = Observed(lines[name], failure, took_s)
                 else:
-                    lines[name].append(_CLIENT_ID.sub("CLIENT", text.replace(f"_{suffix}", "")))
+                    lines[name].append(CLIENT_ID.sub("CLIENT", text.replace(f"_{suffix}", "")))
                     if hear is not None:
                         hear(lines[name][-1])
             reaper.cancel()
