@@ -1,8 +1,9 @@
 """What access control costs a send: processor time of the broker, with it and without it.
 
 Only if named. A client of this process sends messages of 128 bytes, some at once, with frames made
-before: signed ones to a broker with accounts, the same without a key to one without. What is
-measured is the processor time of the broker's process, on the fake and on Java in turns.
+before: signed ones to a broker with accounts, of 5.5.0 with users, the same without a key to one
+without. What is measured is the processor time of the broker's process, on the fake and on Java in
+turns.
 """
 
 from __future__ import annotations
@@ -19,8 +20,9 @@ from bench.family import used_s
 from bench.measure import Figure, Plan, Round, compared
 from bench.process import FREE_PORTS, Running
 from bench.requests import BODY, send_fields
-from conformance.targets.accounts import CLIENT, RULES, SECRET
+from conformance.targets.accounts import AUTH, CLIENT, RULES, SECRET
 from conformance.targets.java_cluster import JavaCluster
+from conformance.targets.java_jars import NEWEST, REFERENCE
 from conformance.wire.raw import frame
 from conformance.wire.signing import signed
 from fakemq.protocol.codes import RequestCode
@@ -30,7 +32,10 @@ WARM, MEASURED, TIMES = 60_000, 20_000, 8
 because a JVM compiles meanwhile."""
 AT_ONCE = 50
 TOPIC, QUEUES = "Bench", 4
-CHECKED = {"aclEnable": "true"}
+ACCOUNTS = {"aclEnable": "true"}
+"""With it a broker of the bench gets its file of accounts, too."""
+CHECKED = {REFERENCE: ACCOUNTS, NEWEST: ACCOUNTS | AUTH | {"migrateAuthFromV1Enabled": "true"}}
+"""Release → what has its brokers check. Those of 5.5.0 make users of the accounts."""
 
 
 class Sender:
@@ -78,7 +83,7 @@ def cost_us(addr: str, pid: int, *, sign: bool) -> float:
     return min(costs_s) / MEASURED * 1e6
 
 
-def fake_us(*, sign: bool) -> float:
+def fake_us(release: str, *, sign: bool) -> float:
     """Return what a send costs on the fake."""
     with ExitStack() as stack:
         more: list[str] = []
@@ -86,14 +91,17 @@ def fake_us(*, sign: bool) -> float:
             rules = Path(stack.enter_context(tempfile.TemporaryDirectory()), "plain_acl.yml")
             rules.write_text(json.dumps(RULES))
             more = ["--acl", str(rules)]
-        node = Running(*FREE_PORTS, "--topic", f"{TOPIC}:{QUEUES}", *more)
+        topic = ("--topic", f"{TOPIC}:{QUEUES}")
+        node = Running(*FREE_PORTS, "--reference", release, *topic, *more)
         stack.callback(node.close)
         return cost_us(node.broker_addr, node.process.pid, sign=sign)
 
 
-def java_us(*, sign: bool) -> float:
+def java_us(release: str, *, sign: bool) -> float:
     """Return what a send costs on a real broker."""
-    with JavaCluster(config=CHECKED if sign else {}, jvm=("-Xms512m", "-Xmx512m")) as cluster:
+    config = CHECKED[release] if sign else {}
+    jvm = ("-Xms512m", "-Xmx512m")
+    with JavaCluster(config=config, jvm=jvm, version=release) as cluster:
         (broker,) = cluster.brokers
         # The first send creates the topic: to make it by hand would need an admin's key.
         return cost_us(broker.addr, broker.pid, sign=sign)
@@ -103,11 +111,15 @@ def figures(plan: Plan) -> Iterator[Figure]:
     """Yield what a send costs without and with the check, and what the check costs."""
     rounds: dict[str, list[Round]] = {}
     for _ in plan.turns():
-        fake = {sign: fake_us(sign=sign) for sign in (False, True)}
-        java = {sign: java_us(sign=sign) for sign in (False, True)} if plan.java else fake
-        for name, sign in (("a send without access control", False), ("a signed send", True)):
-            rounds.setdefault(name, []).append(Round(java=java[sign], fake=fake[sign]))
-        checks = Round(java=java[True] - java[False], fake=fake[True] - fake[False])
-        rounds.setdefault("of it the check", []).append(checks)
+        for release in CHECKED:
+            of = "" if release == REFERENCE else f", {release}"
+            fake = {sign: fake_us(release, sign=sign) for sign in (False, True)}
+            java = fake
+            if plan.java:
+                java = {sign: java_us(release, sign=sign) for sign in (False, True)}
+            for name, sign in (("a send without access control", False), ("a signed send", True)):
+                rounds.setdefault(name + of, []).append(Round(java=java[sign], fake=fake[sign]))
+            checks = Round(java=java[True] - java[False], fake=fake[True] - fake[False])
+            rounds.setdefault(f"of it the check{of}", []).append(checks)
     for name, found in rounds.items():
         yield compared("acl", name, found, "µs", note="processor time of the broker")
