@@ -63,6 +63,7 @@ INNER_MULTI_QUEUE_OFFSET: Final = "INNER_MULTI_QUEUE_OFFSET"
 PRIORITY: Final = "_SYS_MSG_PRIORITY_"
 INNER_NUM: Final = "INNER_NUM"
 POP_CK: Final = "POP_CK"
+LITE_TOPIC: Final = "__LITE_TOPIC"
 # When a producer wants a message to be delivered; of several the first counts.
 TIMER_DELAY_SEC: Final = "TIMER_DELAY_SEC"
 TIMER_DELAY_MS: Final = "TIMER_DELAY_MS"

@@ -19,6 +19,7 @@ from fakemq.protocol.properties import (
     INNER_MULTI_DISPATCH,
     INNER_MULTI_QUEUE_OFFSET,
     INNER_NUM,
+    LITE_TOPIC,
     MSG_REGION,
     POP_CK,
     PRIORITY,
@@ -124,6 +125,7 @@ ACTED_ON: Final = frozenset(
         *(CLUSTER, MSG_REGION, TRACE_SWITCH),  # a broker sets these
         *(DELAY_TIME_LEVEL, TRANSACTION_PREPARED, INNER_MULTI_DISPATCH, INNER_MULTI_QUEUE_OFFSET),
         *(POP_CK, PRIORITY, INNER_NUM, REAL_TOPIC, TIMER_OUT_MS, TIMER_DEL_UNIQKEY, *TIMES),
+        LITE_TOPIC,
     }
 )
 """The properties of a sent message on which a broker of some release acts; usual sends have none.

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 from fakemq.errors import ConfigError, FakemqError
 from fakemq.protocol.properties import (
     CLUSTER,
+    INNER_MULTI_DISPATCH,
     KEYS,
+    LITE_TOPIC,
     TAGS,
     UNIQ_CLIENT_MESSAGE_ID_KEYIDX,
 )
@@ -38,6 +40,11 @@ def seed(
         UNIQ_CLIENT_MESSAGE_ID_KEYIDX: broker.unique_ids.create(broker.clock.now_ms()),
         CLUSTER: broker.config.broker_cluster_name,
     }
+    lite = properties.get(LITE_TOPIC)
+    if lite and broker.reference.has_lite_topics:
+        from fakemq.protocol.v5.lite import lite_queue  # most messages have none
+
+        properties[INNER_MULTI_DISPATCH] = lite_queue(topic, lite) or ""
     if tags:
         properties[TAGS] = tags
     if keys:

@@ -231,6 +231,11 @@ class BrokerConfig(
         return False
 
     @property
+    def limits_light_queues(self) -> bool:
+        """Whether messages of some topics may not name light queues, as with 5.5.0."""
+        return False
+
+    @property
     def has_acting_master(self) -> bool:
         """Whether its slaves act as masters while it is away, or it does for its master."""
         return False

@@ -97,6 +97,7 @@ if TYPE_CHECKING:
     from fakemq.events.replication import ReportBelieved as ReportBelieved
     from fakemq.events.replication import SlaveReported as SlaveReported
     from fakemq.events.replication import Transferred as Transferred
+    from fakemq.events.store import AlsoQueued as AlsoQueued
     from fakemq.events.store import StoreRecovered as StoreRecovered
     from fakemq.events.store import UnsyncedLost as UnsyncedLost
     from fakemq.events.timers import TimerDelivered as TimerDelivered
@@ -140,6 +141,7 @@ HOMES = {
     "InSyncSetProposed": "replication",
     "InSyncSetTaken": "replication",
     "EpochBegun": "replication",
+    "AlsoQueued": "store",
     "StoreRecovered": "store",
     "UnsyncedLost": "store",
     "TimerSet": "timers",

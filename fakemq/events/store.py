@@ -29,3 +29,11 @@ class UnsyncedLost(Event, frozen=True, kw_only=True, gc=False):
     """Everything in the commit log before this offset was flushed."""
     log_bytes: int
     """How many bytes after it were not."""
+
+
+class AlsoQueued(Event, frozen=True, kw_only=True, gc=False):
+    """A record was added to queues that it names, beside its own, such as that of a lite topic."""
+
+    phy_offset: int
+    places: tuple[tuple[str, int, int], ...]
+    """Topic, queue id and queue offset of each."""

@@ -95,6 +95,8 @@ class Reference(msgspec.Struct, frozen=True, kw_only=True):
     """Whether aclEnable switches the access control of 4.9.7 on."""
     has_priorities: bool = False
     """Whether a message with a priority goes to the queue of its priority."""
+    has_lite_topics: bool = False
+    """Whether a message with a lite topic goes to the light queue of that, too."""
     suspends_pops: bool = False
     """Whether a message that was suspended comes again without an attempt more."""
     marks_revived: bool = False

@@ -96,6 +96,7 @@ REFERENCE = Reference(
     counts_tables=True,
     indexes_tags=True,
     encode_properties=encode_properties,
+    has_lite_topics=True,
     message_types=MESSAGE_TYPES,
     topic_settings={"attributes": {}},
     group_settings={

@@ -35,6 +35,7 @@ REFERENCE = replace(
     checks_request_modes=False,
     counts_tables=False,
     indexes_tags=False,
+    has_lite_topics=False,
     message_types=tuple(
         one for one in v5.REFERENCE.message_types if one not in ("PRIORITY", "LITE")
     ),

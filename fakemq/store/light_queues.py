@@ -4,7 +4,10 @@ The producer names the queues in the property ``INNER_MULTI_DISPATCH``. The stor
 in ``INNER_MULTI_QUEUE_OFFSET``, so that the record alone says in which queues it is. With enableLmq
 queues called ``%LMQ%…`` are light ones: they have the queue id 0, and no config of a topic.
 
-Source: store/MultiDispatch.java, store/ConsumeQueue.java#multiDispatchLmqQueue (4.9.7)
+With 5.5.0 some topics name no queues: `LightRule.takes`, `LightRule.follows`.
+
+Source: store/MultiDispatch.java, store/ConsumeQueue.java#multiDispatchLmqQueue (4.9.7),
+common/MixAll.java#topicAllowsLMQ, store/queue/MultiDispatchUtils.java (5.5.0)
 """
 
 from __future__ import annotations
@@ -18,7 +21,13 @@ from fakemq.protocol.properties import (
     INNER_MULTI_QUEUE_OFFSET,
     WAIT_STORE_MSG_OK,
 )
-from fakemq.protocol.topics import LMQ_PREFIX
+from fakemq.protocol.topics import (
+    DLQ_PREFIX,
+    LMQ_PREFIX,
+    RETRY_PREFIX,
+    SCHEDULE_TOPIC,
+    SYSTEM_TOPIC_PREFIX,
+)
 from fakemq.store.queue_folders import why_no_queue
 
 if TYPE_CHECKING:
@@ -48,28 +57,54 @@ class LightRule(NamedTuple):
 
     multi_dispatch: bool = False
     lmq: bool = False
+    limited: bool = False
+    """Whether messages of some topics name no queues, as with 5.5.0."""
 
     @classmethod
     def of(cls, config: BrokerConfig) -> LightRule:
-        return cls(config.enable_multi_dispatch, config.enable_lmq)
+        return cls(config.enable_multi_dispatch, config.enable_lmq, config.limits_light_queues)
+
+    def takes(self, topic: str) -> bool:
+        """Return whether a message of a topic gets offsets in the queues that it names.
+
+        Source: common/MixAll.java#topicAllowsLMQ (5.5.0)
+        """
+        return not (self.limited and _is_detour(topic, DLQ_PREFIX))
+
+    def follows(self, topic: str) -> bool:
+        """Return whether a record of a topic is in the queues of which it has offsets.
+
+        A dead letter has those of the message that it was: it is in these queues once more if that
+        was the first message there, as Java appends what has the offset 0.
+        Source: store/queue/MultiDispatchUtils.java#isNeedHandleMultiDispatch (5.5.0)
+        """
+        return not (self.limited and _is_detour(topic))
 
     def queue_id(self, topic: str, queue_id: int) -> int:
         """Return the id of a named queue of a message that goes to ``queue_id``."""
         return 0 if self.lmq and topic.startswith(LMQ_PREFIX) else queue_id
 
-    def entries(self, properties: Mapping[str, str], queue_id: int) -> list[LightEntry]:
-        """Return the entries of a record with these properties, which is in ``queue_id``.
+    def entries(self, properties: Mapping[str, str], topic: str, queue_id: int) -> list[LightEntry]:
+        """Return the entries of a record with these properties, which is in this queue.
 
         Differs: a record whose offsets are no numbers, or are too many, has none. Java tries such a
         record again for ever, and dispatches none behind it.
         Source: store/ConsumeQueue.java#multiDispatchLmqQueue (4.9.7)
         """
-        if not self.multi_dispatch:
+        if not self.multi_dispatch or not self.follows(topic):
             return []
         return [
-            LightEntry(topic, self.queue_id(topic, queue_id), offset)
-            for topic, offset in _named(properties)
+            LightEntry(name, self.queue_id(name, queue_id), offset)
+            for name, offset in _named(properties)
         ]
+
+
+def _is_detour(topic: str, *more: str) -> bool:
+    """Return whether a topic is for messages that are on their way to another one, or come back.
+
+    ``more`` are further beginnings of such topics.
+    """
+    return topic == SCHEDULE_TOPIC or topic.startswith((RETRY_PREFIX, SYSTEM_TOPIC_PREFIX, *more))
 
 
 NO_LIGHT_QUEUES: Final = LightRule()
@@ -78,6 +113,12 @@ NO_LIGHT_QUEUES: Final = LightRule()
 def names_queues(properties: Mapping[str, str]) -> bool:
     """Return whether a message names further queues."""
     return bool(properties.get(INNER_MULTI_DISPATCH, "").strip())
+
+
+def light_names(properties: Mapping[str, str]) -> list[str]:
+    """Return the light queues that a message names."""
+    names = _split(properties.get(INNER_MULTI_DISPATCH, ""))
+    return [name for name in names if name.startswith(LMQ_PREFIX)]
 
 
 def is_light_entry(entry: LightEntry, properties: Mapping[str, str], record_queue_id: int) -> bool:

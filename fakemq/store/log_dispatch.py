@@ -69,7 +69,7 @@ class LogDispatch:
     # cycle, and the files of a stopped store would stay open until the garbage collector runs.
 
     def dispatch(self, record: LogRecord, on_no_queue: NoQueue = _ignore) -> list[LogRecord]:
-        """Bring a new record to its queues and the index, and write `Dispatched`.
+        """Bring a new record to its queues and the index, and write what happened to it.
 
         Return the record as it is in each queue that it names beside its own.
         ``on_no_queue`` is called for the first record of each topic and queue id that no store can
@@ -83,7 +83,17 @@ class LogDispatch:
         if not self._config.message_index_enable:
             self._index.pass_over(record.phy_offset, record.phy_offset + record.size_bytes)
         self.note(record)
+        if light:
+            self._note_light(light)
         return light
+
+    def _note_light(self, light: list[LogRecord]) -> None:
+        from fakemq.events.store import AlsoQueued  # most records name no queues
+        from fakemq.journal.journal import shortened
+
+        places = tuple((shortened(one.topic), one.queue_id, one.queue_offset) for one in light)
+        event = AlsoQueued(node=self._node, phy_offset=light[0].phy_offset, places=places)
+        self._journal.add(event)
 
     def _add_to_light_queues(self, record: LogRecord) -> list[LogRecord]:
         """Add a record that was put to the queues that it names; return it as it is in each.
@@ -97,7 +107,7 @@ class LogDispatch:
 
         found = []
         rule = LightRule.of(self._config)
-        for entry in rule.entries(record.decoded_properties, record.queue_id):
+        for entry in rule.entries(record.decoded_properties, record.topic, record.queue_id):
             topic, queue_id, queue_offset = entry
             if not why_no_queue(topic, queue_id):
                 light = msgspec.structs.replace(

@@ -226,7 +226,7 @@ class RecordRange:
         run.next += 1
         run.stored_ms = self.newest_ms = stored_ms
         if queued:
-            for entry in light.entries(message.properties, message.queue_id):
+            for entry in light.entries(message.properties, message.topic, message.queue_id):
                 self._add_light(entry, unit, stored_ms)
         self.oldest_ms = min(self.oldest_ms, stored_ms)
         self.at = at + check.size_bytes

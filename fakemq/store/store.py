@@ -304,12 +304,13 @@ class MessageStore:
         """
         from fakemq.store.light_queues import (
             TOO_MANY,
+            LightRule,
             MultiDispatch,
             names_queues,
         )  # most have none
 
-        max_size = self.config.max_message_size
-        if not names_queues(message.properties):
+        max_size, rule = self.config.max_message_size, LightRule.of(self.config)
+        if not names_queues(message.properties) or not rule.takes(message.topic):
             return self._put(message, draft_message(message, max_size))
         multi_dispatch = MultiDispatch(self.config, self.log)
         entries = multi_dispatch.wrap(message, self.encode_properties)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from fakemq.config.v5.model import config5
 from fakemq.dispatch.answers import REJECTED, Refused, Thrown
 from fakemq.dispatch.outcomes import required
 from fakemq.protocol.codes import RequestCode, ResponseCode
@@ -15,7 +16,9 @@ from fakemq.protocol.header import parse_bool, parse_int, parse_long
 from fakemq.protocol.properties import (
     CLUSTER,
     DELAY_TIME_LEVEL,
+    INNER_MULTI_DISPATCH,
     INNER_NUM,
+    LITE_TOPIC,
     MSG_REGION,
     POP_CK,
     PRIORITY,
@@ -32,6 +35,7 @@ from fakemq.protocol.properties import (
 from fakemq.protocol.sysflag import MessageSysFlag
 from fakemq.protocol.timers import RecallHandle
 from fakemq.protocol.topics import RETRY_PREFIX
+from fakemq.protocol.v5.codes import ResponseCode5
 from fakemq.protocol.v5.properties import encode_properties
 from fakemq.store.results import PutMessageStatus
 
@@ -100,8 +104,8 @@ def check_batch(config: BrokerConfig5, request: SendRequest) -> None:
 def prepare(broker: Broker, message: InnerMessage, config: TopicConfig) -> None:
     """Give a message a unique key if it has none, and the queue of its priority if it has one.
 
-    Region and trace switch are stored, too, and for a half message its transaction id, but no
-    handle of a pop.
+    One with a lite topic names the light queue of that, whatever its own topic is for. Region and
+    trace switch are stored, too, and for a half message its transaction id, but no handle of a pop.
     Source: SendMessageProcessor.java#clearReservedProperties, #sendMessage,
     broker/transaction/queue/TransactionalMessageBridge.java#parseHalfMessageInner (5.5.0)
     """
@@ -111,6 +115,12 @@ def prepare(broker: Broker, message: InnerMessage, config: TopicConfig) -> None:
     properties.pop(POP_CK, None)
     if not properties.get(UNIQ_CLIENT_MESSAGE_ID_KEYIDX):
         properties[UNIQ_CLIENT_MESSAGE_ID_KEYIDX] = broker.unique_ids.create(broker.clock.now_ms())
+    lite = properties.get(LITE_TOPIC)
+    if lite and broker.reference.has_lite_topics:
+        from fakemq.protocol.v5.lite import lite_queue  # most messages have none
+
+        # A send without a topic is refused before.
+        properties[INNER_MULTI_DISPATCH] = lite_queue(message.topic, lite) or ""
     is_half = parse_bool(properties.get(TRANSACTION_PREPARED, ""))
     priority = _priority(properties)
     if priority >= 0 and broker.reference.has_priorities:
@@ -120,6 +130,8 @@ def prepare(broker: Broker, message: InnerMessage, config: TopicConfig) -> None:
             message.queue_id = min(priority, config.write_queue_nums - 1)
     properties[CLUSTER] = cluster
     _check_inner_batch(broker, message)
+    if INNER_MULTI_DISPATCH in properties and broker.config.limits_light_queues:
+        _check_light_quota(broker, message)
     message.properties_string = encode_properties(properties)
     if is_half:  # its text is made again
         properties[TRANSACTION_ID] = properties[UNIQ_CLIENT_MESSAGE_ID_KEYIDX]
@@ -157,6 +169,27 @@ def _check_inner_batch(broker: Broker, message: InnerMessage) -> None:
             "the message is illegal, maybe msg body or properties length not matched."
             f" msg body length limit {broker.config.max_message_size}B,"
             " msg properties length limit 32KB.",
+        )
+
+
+def _check_light_quota(broker: Broker, message: InnerMessage) -> None:
+    """Raise Refused for a message that names a light queue which would be one too many.
+
+    Source: broker/util/HookUtils.java#handleLmqQuota (5.5.0)
+    """
+    from fakemq.store.light_queues import LightRule, light_names  # few messages name queues
+
+    config = config5(broker.config)
+    rule = LightRule.of(config)
+    if not (config.enable_lmq_quota and rule.lmq and rule.multi_dispatch):
+        return
+    queues = broker.store.queues
+    if queues.light_count < config.max_lmq_consume_queue_num or not rule.takes(message.topic):
+        return
+    if any(queues.find(name, 0) is None for name in light_names(message.properties)):
+        raise Refused(
+            ResponseCode5.LMQ_QUOTA_EXCEEDED,
+            "[LMQ_CONSUME_QUEUE_NUM_EXCEEDED]lmq consume queue num exceeded.",
         )
 
 

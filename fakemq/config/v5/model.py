@@ -38,6 +38,10 @@ class BrokerConfig5(
         return self.enable_slave_acting_master
 
     @property
+    def limits_light_queues(self) -> bool:
+        return True
+
+    @property
     def has_controller(self) -> bool:
         return self.enable_controller_mode
 
