@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import struct
 import zlib
 from array import array
 from math import copysign
@@ -76,6 +77,23 @@ def java_string_hash(text: str) -> int:
         added = sum(map(mul, chunk, _POWERS[_CHUNK + 1 - len(chunk) :]))
         total = total * power + added & 0xFFFF_FFFF
     return int32(total)
+
+
+def consistent_hash(key: int, buckets: int) -> int:
+    """Return the bucket of a key: few keys move when a bucket is added.
+
+    Source: com.google.common.hash.Hashing#consistentHash (Guava 32)
+    """
+    state = key & 0xFFFF_FFFF_FFFF_FFFF
+    candidate = 0
+    while True:
+        state = (2862933555777941757 * state + 1) & 0xFFFF_FFFF_FFFF_FFFF
+        (high,) = struct.unpack(">i", struct.pack(">I", ((state >> 33) + 1) & 0xFFFF_FFFF))
+        following = int((candidate + 1) / (high / 2147483648.0)) if high else 1 << 31
+        if 0 <= following < buckets:
+            candidate = following
+        else:
+            return candidate
 
 
 def java_hash(key: str | int | JavaHashed | None) -> int:

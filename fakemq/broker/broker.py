@@ -748,6 +748,10 @@ class Broker:
         """
         return ()
 
+    def has_lite_subscriber(self, group: str, topic: str, queue: str) -> bool:
+        """Return whether a client of a group subscribes to the lite topic of a light queue."""
+        return False
+
     # -- what a test does by hand -------------------------------------------------------------
 
     def register_all(self) -> None:

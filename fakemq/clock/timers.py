@@ -59,6 +59,9 @@ DOMAINS: Final[dict[str, Domain]] = {
     "pop_revive": Domain.DEADLINE,  # PopReviveService (5.5.0), 2 s after the invisible time
     # QueueLevelConsumerOrderInfoLockManager (5.5.0): a queue that is consumed in order is free
     "invisible": Domain.DEADLINE,
+    "lite_events": Domain.LIVENESS,  # LiteEventDispatcher#scan (5.5.0), 10 s
+    "lite_subscriptions": Domain.LIVENESS,  # LiteSubscriptionRegistryImpl, 3 min, scan 2 min
+    "lite_expiry": Domain.DEADLINE,  # LiteLifecycleManager (5.5.0), 15 min / 2 min
     # controllers (5.5.0)
     "controller_append": Domain.DEADLINE,  # DLedgerController#appendToDLedgerAndWait, 5 s
     "controller_election": Domain.DEADLINE,  # Raft's timers, 7 to 9.2 s, jRaft 1 to 2 s

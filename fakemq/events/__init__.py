@@ -83,6 +83,9 @@ if TYPE_CHECKING:
     from fakemq.events.grpc import OrphanAsked as OrphanAsked
     from fakemq.events.grpc import RpcHandled as RpcHandled
     from fakemq.events.grpc import RpcReceived as RpcReceived
+    from fakemq.events.lite import LiteSubscribed as LiteSubscribed
+    from fakemq.events.lite import LiteTopicExpired as LiteTopicExpired
+    from fakemq.events.lite import LiteUnsubscribed as LiteUnsubscribed
     from fakemq.events.pop import Acknowledged as Acknowledged
     from fakemq.events.pop import InvisibleTimeChanged as InvisibleTimeChanged
     from fakemq.events.pop import Popped as Popped
@@ -127,6 +130,9 @@ HOMES = {
     "RpcHandled": "grpc",
     "HandleRenewed": "grpc",
     "OrphanAsked": "grpc",
+    "LiteSubscribed": "lite",
+    "LiteUnsubscribed": "lite",
+    "LiteTopicExpired": "lite",
     "Popped": "pop",
     "Acknowledged": "pop",
     "InvisibleTimeChanged": "pop",

@@ -6,7 +6,6 @@ MessageQueueView.java, proxy/service/metadata/ClusterMetadataService.java (5.5.0
 
 from __future__ import annotations
 
-import struct
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeVar, overload
@@ -244,23 +243,6 @@ class Routes:
                     self._groups.put(group, found)
                 return found
         return self._groups.get(group)
-
-
-def consistent_hash(key: int, buckets: int) -> int:
-    """Return the bucket of a key: few keys move when a bucket is added.
-
-    Source: com.google.common.hash.Hashing#consistentHash (Guava 32)
-    """
-    state = key & 0xFFFF_FFFF_FFFF_FFFF
-    candidate = 0
-    while True:
-        state = (2862933555777941757 * state + 1) & 0xFFFF_FFFF_FFFF_FFFF
-        (high,) = struct.unpack(">i", struct.pack(">I", ((state >> 33) + 1) & 0xFFFF_FFFF))
-        following = int((candidate + 1) / (high / 2147483648.0)) if high else 1 << 31
-        if 0 <= following < buckets:
-            candidate = following
-        else:
-            return candidate
 
 
 # Values that the front has asked for, and forgets when they were not used for a while.

@@ -19,7 +19,16 @@ _CONTAINERS = "broker containers"
 _CONTROLLER = "controllers"
 _COLD_DATA = "cold data flow control"
 _ROCKSDB = "RocksDB stores"
-LITE = "lite topics"
+
+LITE_CODES = frozenset(
+    {
+        *(RequestCode5.POP_LITE_MESSAGE, RequestCode5.LITE_SUBSCRIPTION_CTL),
+        *(RequestCode5.GET_BROKER_LITE_INFO, RequestCode5.GET_PARENT_TOPIC_INFO),
+        *(RequestCode5.GET_LITE_TOPIC_INFO, RequestCode5.GET_LITE_CLIENT_INFO),
+        *(RequestCode5.GET_LITE_GROUP_INFO, RequestCode5.TRIGGER_LITE_DISPATCH),
+    }
+)
+"""What brokers are asked about lite topics."""
 
 REFERENCE = Reference(
     name="5.5.0",
@@ -58,15 +67,6 @@ REFERENCE = Reference(
         RequestCode5.EXPORT_ROCKSDB_CONFIG_TO_JSON: _ROCKSDB,
         RequestCode5.POP_ROLLBACK: _ROCKSDB,
         RequestCode5.SWITCH_TIMER_ENGINE: _ROCKSDB,
-        RequestCode5.POP_LITE_MESSAGE: LITE,
-        RequestCode5.LITE_SUBSCRIPTION_CTL: LITE,
-        RequestCode5.ACK_LITE_MESSAGE: LITE,
-        RequestCode5.GET_BROKER_LITE_INFO: LITE,
-        RequestCode5.GET_PARENT_TOPIC_INFO: LITE,
-        RequestCode5.GET_LITE_TOPIC_INFO: LITE,
-        RequestCode5.GET_LITE_CLIENT_INFO: LITE,
-        RequestCode5.GET_LITE_GROUP_INFO: LITE,
-        RequestCode5.TRIGGER_LITE_DISPATCH: LITE,
     },
     refuses_unknown_codes=True,
     answers_in_json=True,
@@ -90,13 +90,13 @@ REFERENCE = Reference(
     notifies_broadcasting=False,
     faq="\nSee https://rocketmq.apache.org/docs/bestPractice/06FAQ for further details.",
     has_priorities=True,
+    has_lite_topics=True,
     suspends_pops=True,
     marks_revived=True,
     checks_request_modes=True,
     counts_tables=True,
     indexes_tags=True,
     encode_properties=encode_properties,
-    has_lite_topics=True,
     message_types=MESSAGE_TYPES,
     topic_settings={"attributes": {}},
     group_settings={

@@ -18,11 +18,11 @@ REFERENCE = replace(
     version=477,
     folder="v5_3",
     configs="fakemq.config.v5_3.model",
-    gone_codes=frozenset({RequestCode.GET_BROKER_CLUSTER_ACL_CONFIG}),
+    gone_codes=frozenset({RequestCode.GET_BROKER_CLUSTER_ACL_CONFIG, *v5.LITE_CODES}),
     out_of_scope={
         code: feature
         for code, feature in v5.REFERENCE.out_of_scope.items()
-        if feature != v5.LITE and code != RequestCode5.SWITCH_TIMER_ENGINE
+        if code != RequestCode5.SWITCH_TIMER_ENGINE
     },
     json_exception=V4_9_7.json_exception,
     call_timed_out=v5.REFERENCE.call_timed_out.replace("java:592", "java:507"),
@@ -30,12 +30,12 @@ REFERENCE = replace(
     acl_is_off="The broker does not enable acl.",
     reads_acl_enable=True,
     has_priorities=False,
+    has_lite_topics=False,
     suspends_pops=False,
     marks_revived=False,
     checks_request_modes=False,
     counts_tables=False,
     indexes_tags=False,
-    has_lite_topics=False,
     message_types=tuple(
         one for one in v5.REFERENCE.message_types if one not in ("PRIORITY", "LITE")
     ),

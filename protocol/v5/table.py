@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from fakemq.protocol.v5.headers import auth as v5_auth
     from fakemq.protocol.v5.headers import controller as v5_controller
     from fakemq.protocol.v5.headers import group as v5_group
+    from fakemq.protocol.v5.headers import lite as v5_lite
     from fakemq.protocol.v5.headers import namesrv as v5_namesrv
     from fakemq.protocol.v5.headers import offset as v5_offset
     from fakemq.protocol.v5.headers import query as v5_query
@@ -113,5 +114,13 @@ POLLING_INFO: Row[pop.PollingInfoRequestHeader, pop.PollingInfoResponseHeader]
 QUERY_ASSIGNMENT: Row[NoHeader, NoHeader]
 SET_MESSAGE_REQUEST_MODE: Row[NoHeader, NoHeader]
 GET_ALL_MESSAGE_REQUEST_MODE: Row[NoHeader, NoHeader]
+POP_LITE_MESSAGE: Row[v5_lite.PopLiteMessageRequestHeader, v5_lite.PopLiteMessageResponseHeader]
+LITE_SUBSCRIPTION_CTL: Row[NoHeader, NoHeader]
+GET_BROKER_LITE_INFO: Row[NoHeader, NoHeader]
+GET_PARENT_TOPIC_INFO: Row[v5_lite.GetParentTopicInfoRequestHeader, NoHeader]
+GET_LITE_TOPIC_INFO: Row[v5_lite.GetLiteTopicInfoRequestHeader, NoHeader]
+GET_LITE_CLIENT_INFO: Row[v5_lite.GetLiteClientInfoRequestHeader, NoHeader]
+GET_LITE_GROUP_INFO: Row[v5_lite.GetLiteGroupInfoRequestHeader, NoHeader]
+TRIGGER_LITE_DISPATCH: Row[v5_lite.TriggerLiteDispatchRequestHeader, NoHeader]
 
 make_rows(globals(), RequestCode.__members__ | RequestCode5.__members__)

@@ -131,6 +131,19 @@ class ConsumerOffsetManager:
         """
         yield from self._remove_where(lambda key: key.split("@")[0] == topic)
 
+    @property
+    def count(self) -> int:
+        """How many pairs of a topic and a group have offsets."""
+        return len(self._table)
+
+    def forget_one(self, group: str, topic: str) -> None:
+        """Remove the offsets of a group in a topic."""
+        key = f"{topic}@{group}"
+        before = self._table.pop(key, None)
+        if before is not None:
+            self._file.changed()
+            self._note_smaller(key, before, "removed")
+
     def remove(self, group: str) -> Steps[None]:
         """Remove all offsets of a group. Source: ConsumerOffsetManager.java#removeOffset (4.9.7)"""
         yield from self._remove_where(lambda key: key.partition("@")[2] == group)

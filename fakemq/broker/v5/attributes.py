@@ -18,7 +18,7 @@ from fakemq.protocol.message_types import MESSAGE_TYPE, MESSAGE_TYPES
 
 PRIORITY_FACTOR = "priority.factor"
 _LONG_MAX = (1 << 63) - 1
-_LITE_MAX_MINUTES = 30 * 24 * 60
+LITE_MAX_MINUTES = 30 * 24 * 60
 
 
 class WrongAttributeError(Exception):
@@ -74,7 +74,7 @@ TOPIC_ATTRIBUTES: Mapping[str, Attribute] = {
     "cleanup.policy": Attribute(one_of("DELETE", "COMPACTION"), changeable=False),
     MESSAGE_TYPE: Attribute(one_of(*MESSAGE_TYPES)),
     "reserve.time": Attribute(_range(-1, _LONG_MAX)),
-    "lite.topic.expiration": Attribute(_range(-1, _LITE_MAX_MINUTES)),
+    "lite.topic.expiration": Attribute(_range(-1, LITE_MAX_MINUTES)),
 }
 GROUP_ATTRIBUTES: Mapping[str, Attribute] = {
     PRIORITY_FACTOR: Attribute(_range(0, 100)),

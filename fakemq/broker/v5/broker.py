@@ -32,7 +32,7 @@ from fakemq.protocol.plain_properties import StoredForm
 from fakemq.protocol.properties import CLUSTER
 from fakemq.protocol.send_answers import send_answer_fields
 from fakemq.protocol.sysflag import MessageSysFlag
-from fakemq.protocol.topics import SCHEDULE_TOPIC
+from fakemq.protocol.topics import LMQ_PREFIX, SCHEDULE_TOPIC
 from fakemq.protocol.v5.properties import READ_BUCKETS, encode_properties
 
 if TYPE_CHECKING:
@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from fakemq.broker.v5.auth.users import Users
     from fakemq.broker.v5.escape.bridge import EscapeBridge
     from fakemq.broker.v5.escape.reading import Take
+    from fakemq.broker.v5.lite.service import LiteService
     from fakemq.broker.v5.replicas.manager import ReplicasManager
     from fakemq.broker.v5.replicas.node import Replication
     from fakemq.clock.slices import Steps
@@ -89,6 +90,7 @@ class Broker5(Broker):
     follows_puts: ClassVar[bool] = True
     knows_times: ClassVar[bool] = True
 
+    _lite: LiteService | None = None
     escape: EscapeBridge | None = None
     """How it writes while it acts for its master; None where no slave does."""
 
@@ -145,6 +147,15 @@ class Broker5(Broker):
             from fakemq.broker.v5.acting.service import ActingMasterService  # few brokers have it
 
             self.acting = ActingMasterService(node, self)
+
+    @property
+    def lite(self) -> LiteService:
+        """Its lite topics."""
+        if self._lite is None:
+            from fakemq.broker.v5.lite.service import LiteService  # few brokers have any
+
+            self._lite = LiteService(self)
+        return self._lite
 
     # -- life ---------------------------------------------------------------------------------
 
@@ -243,8 +254,10 @@ class Broker5(Broker):
         super().begin_duties()
         self.timers.start()
         self.pop.start()
+        self._find_lite_topics()
 
     def end_duties(self, *, persist: bool) -> None:
+        self._end_lite()
         self.pop.stop()
         if persist:
             self.pop.persist()
@@ -262,6 +275,7 @@ class Broker5(Broker):
         self._forget_requests()
         self.timers.reset(running=self.running)
         self.pop.reset(running=self.running)
+        self._end_lite()
         if self.acting is not None:
             self.acting.reset(running=self.running)
 
@@ -271,6 +285,21 @@ class Broker5(Broker):
         self.timers.stop(persist=False)
         self.timers.start()
         self.pop.start()
+        self._end_lite()
+        self._find_lite_topics()
+
+    def _find_lite_topics(self) -> None:
+        """Let lite topics of the store expire."""
+        has_any = self.config.enable_lmq and self.reference.has_lite_topics
+        if has_any and self.store.queues.light_count:
+            from fakemq.protocol.v5.lite import is_lite_queue
+
+            if any(map(is_lite_queue, self.store.queues.topics())):
+                self.lite.start()
+
+    def _end_lite(self) -> None:
+        if self._lite is not None:
+            self._lite.stop()
 
     def _forget_requests(self) -> None:
         """Forget what is only in memory, and what requests have brought there."""
@@ -333,10 +362,14 @@ class Broker5(Broker):
     def _forget_session(self, session: Session) -> None:
         super()._forget_session(session)
         self.pop.session_closed(session)
+        if self._lite is not None:
+            self._lite.session_closed(session)
 
     def _forget_clients(self) -> None:
         super()._forget_clients()
         self.pop.forget_closed()
+        if self._lite is not None:
+            self._lite.forget_closed()
 
     # -- messages -----------------------------------------------------------------------------
 
@@ -346,12 +379,22 @@ class Broker5(Broker):
             super().arrived(result)
         elif appended.topic == self.pop.log.topic:
             self.pop.revive.arrived(appended.queue_id)
-        elif appended.topic == SCHEDULE_TOPIC or self.pop.has_held:
+        elif appended.topic == SCHEDULE_TOPIC or self.pop.has_held or result.light:
             super().arrived(result)
 
     def _notify(self, records: Sequence[LogRecord], light: Sequence[LogRecord]) -> None:
-        super()._notify(records, light)
+        if not (light and self.reference.has_lite_topics):
+            super()._notify(records, light)
+            self.pop.arrived(records)
+            return
+        from fakemq.protocol.v5.lite import is_lite_queue
+
+        # Lite topics have subscribers; no pull is woken for them.
+        super()._notify(records, [one for one in light if not is_lite_queue(one.topic)])
         self.pop.arrived(records)
+        for one in light:
+            if is_lite_queue(one.topic):
+                self.lite.arrived(one.topic)
 
     def check_sent(self, request: SendRequest) -> None:
         send.check_sent(self, request)
@@ -428,10 +471,19 @@ class Broker5(Broker):
         return self.timers.waiting()
 
     def popped(self, group: str | None) -> Iterator[OutMessage]:
-        return self.pop.popped(group)
+        yield from self.pop.popped(group)
+        if self._lite is not None:
+            yield from self._lite.order.all_out(group)
 
     def out_in_order(self, topic: str, group: str, queue_id: int) -> Iterable[tuple[int, int, int]]:
+        if self._lite is not None and topic.startswith(LMQ_PREFIX):
+            tables = self._lite.order, self.pop.order
+            return [one for table in tables for one in table.out(topic, group, queue_id)]
         return self.pop.order.out(topic, group, queue_id)
+
+    def has_lite_subscriber(self, group: str, topic: str, queue: str) -> bool:
+        lite = self._lite
+        return lite is not None and group in lite.subscriptions.subscribers(topic, queue)
 
 
 def _timer_metrics() -> type[TimerMetricsSerializeWrapper]:

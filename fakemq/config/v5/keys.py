@@ -66,7 +66,6 @@ WHEEL = "the wheel is made from the timer log"
 ROCKSDB = "there is no RocksDB store"
 TIMER_COUNTS = "the counts of timers by topic are never wrong"
 ACCOUNTS = "there are no statistics of accounts"
-LITE = "there are no lite topics"
 CONTAINER = "no slave acts as a master"
 ALONE = "a broker is started without a container"
 COMPACTION = "topics are not compacted"
@@ -385,7 +384,7 @@ class BrokerKeys5(keys.BrokerKeys):
     clear_retry_topic_when_delete_topic: Annotated[
         bool, Acts("whether a topic's POP retry topics are deleted too")
     ] = True
-    enable_lmq_stats: Annotated[bool, Idle(LITE)] = False
+    enable_lmq_stats: Annotated[bool, Idle("light queues have no statistics")] = False
     config_manager_version: Annotated[str, Unsupported("configs in JSON files")] = "v1"
     use_single_rocks_d_b_for_all_configs: Annotated[bool, Idle(ROCKSDB)] = False
     allow_recall_when_broker_not_writeable: Annotated[
@@ -398,22 +397,45 @@ class BrokerKeys5(keys.BrokerKeys):
     enable_create_sys_group: Annotated[
         bool, Acts("whether CID_RMQ_SYS_ groups need no auto-creation")
     ] = True
-    enable_lite_event_mode: Annotated[bool, Idle(LITE)] = True
-    lite_event_check_interval: Annotated[Long, Idle(LITE)] = 10 * 1000
-    lite_ttl_check_interval: Annotated[Long, Idle(LITE)] = 120 * 1000
-    min_lite_t_tl: Annotated[Long, Idle(LITE)] = 15 * 60 * 1000
-    lite_subscription_check_interval: Annotated[Long, Idle(LITE)] = 2 * 60 * 1000
-    lite_subscription_check_timeout_mills: Annotated[Long, Idle(LITE)] = 3 * 60 * 1000
+    enable_lite_event_mode: Annotated[
+        bool,
+        Acts("whether clients get lite topics with news; if not, they look into all of theirs"),
+    ] = True
+    lite_event_check_interval: Annotated[
+        Long, Acts("how often silent clients of lite topics are looked for, in ms")
+    ] = 10 * 1000
+    lite_ttl_check_interval: Annotated[
+        Long, Acts("how often lite topics that are over are looked for, in ms")
+    ] = 120 * 1000
+    min_lite_t_tl: Annotated[
+        Long, Acts("how long a lite topic stays at least, and all do behind a start, in ms")
+    ] = 15 * 60 * 1000
+    lite_subscription_check_interval: Annotated[
+        Long, Acts("how often clients that no longer subscribe are looked for, in ms")
+    ] = 2 * 60 * 1000
+    lite_subscription_check_timeout_mills: Annotated[
+        Long, Acts("how long a subscription to lite topics lasts without a word, in ms")
+    ] = 3 * 60 * 1000
     persist_consumer_offset_incrementally: Annotated[bool, Idle(ROCKSDB)] = False
-    max_lite_subscription_count: Annotated[Long, Idle(LITE)] = 100000
-    enable_lite_pop_log: Annotated[bool, Idle(LITE)] = False
-    max_client_event_count: Annotated[int, Idle(LITE)] = 100
-    lite_event_full_dispatch_delay_time: Annotated[Long, Idle(LITE)] = 10 * 1000
-    lite_event_full_dispatch_delay_time_for_wildcard_group: Annotated[Long, Idle(LITE)] = 10 * 1000
-    lite_lag_latency_collect_enable: Annotated[bool, Idle(LITE)] = False
-    lite_lag_latency_metrics_enable: Annotated[bool, Idle(LITE)] = False
-    lite_lag_count_metrics_enable: Annotated[bool, Idle(LITE)] = False
-    lite_lag_latency_top_k: Annotated[int, Idle(LITE)] = 50
+    max_lite_subscription_count: Annotated[
+        Long, Acts("to how many lite topics all clients of a broker subscribe")
+    ] = 100000
+    enable_lite_pop_log: Annotated[bool, Idle("there is no log of POP")] = False
+    max_client_event_count: Annotated[
+        AboveZero, Acts("how many lite topics with news wait for one client")
+    ] = 100
+    lite_event_full_dispatch_delay_time: Annotated[
+        Long, Acts("when a client with too many of these gets the others, in ms")
+    ] = 10 * 1000
+    lite_event_full_dispatch_delay_time_for_wildcard_group: Annotated[
+        Long, Acts("the same for a group that has all lite topics")
+    ] = 10 * 1000
+    lite_lag_latency_collect_enable: Annotated[
+        bool, Acts("whether the oldest unconsumed messages of lite topics are kept")
+    ] = False
+    lite_lag_latency_metrics_enable: Annotated[bool, Idle(NOT_YET)] = False
+    lite_lag_count_metrics_enable: Annotated[bool, Idle(NOT_YET)] = False
+    lite_lag_latency_top_k: Annotated[int, Acts("of how many lite topics of a group")] = 50
 
 
 class MessageStoreKeys5(keys.MessageStoreKeys):
@@ -504,7 +526,9 @@ class MessageStoreKeys5(keys.MessageStoreKeys):
     check_commit_log_offset_on_recover: Annotated[bool, Idle(STORE)] = False
     put_message_timeout: Annotated[int, Idle("5.5.0 does not read it")] = 1000 * 8
     write_without_mmap: Annotated[bool, IMPORTANT, Idle(STORE)] = False
-    enable_lmq_quota: Annotated[bool, Idle(LITE)] = False
+    enable_lmq_quota: Annotated[
+        bool, Acts("whether sends to more light queues than `maxLmqConsumeQueueNum` are refused")
+    ] = False
     max_batch_delete_files_num: Annotated[int, Idle(STORE)] = 50
     dispatch_cq_threads: Annotated[int, Idle(keys.THREADS)] = 10
     dispatch_cq_cache_num: Annotated[int, Idle(STORE)] = 1024 * 4
@@ -596,7 +620,7 @@ class MessageStoreKeys5(keys.MessageStoreKeys):
     combine_assign_offset_c_q_type: Annotated[str, Idle(ROCKSDB)] = "default"
     combine_c_q_enable_check_self: Annotated[bool, Idle(ROCKSDB)] = False
     combine_c_q_max_extra_search_commit_log_files: Annotated[int, Idle(ROCKSDB)] = 3
-    combine_c_q_use_rocksdb_for_lmq: Annotated[bool, Idle(LITE)] = False
+    combine_c_q_use_rocksdb_for_lmq: Annotated[bool, Idle(ROCKSDB)] = False
     bottom_most_compression_type_for_consume_queue_store: Annotated[str, Idle(ROCKSDB)] = "zstd"
     rocksdb_compression_type: Annotated[str, Idle(ROCKSDB)] = "lz4"
     rocksdb_flush_wal_frequency: Annotated[int, Idle(ROCKSDB)] = 1024

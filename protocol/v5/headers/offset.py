@@ -21,6 +21,7 @@ class SearchOffsetRequestHeader5(SearchOffsetRequestHeader):
     """Source: remoting/protocol/header/SearchOffsetRequestHeader.java (5.5.0)"""
 
     boundary_type: str | None = None
+    lite_topic: str | None = None
 
 
 class QueryConsumerOffsetRequestHeader5(QueryConsumerOffsetRequestHeader):

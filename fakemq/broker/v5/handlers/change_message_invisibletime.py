@@ -19,4 +19,9 @@ from fakemq.protocol.v5 import table
 def change_message_invisibletime(
     broker: Broker5, request: Request[ChangeInvisibleTimeRequestHeader]
 ) -> Reply[ChangeInvisibleTimeResponseHeader] | Parked[ChangeInvisibleTimeResponseHeader]:
+    lite = request.header.lite_topic
+    if lite and not lite.isspace() and broker.reference.has_lite_topics:
+        from fakemq.broker.v5.lite.ack import change_lite  # few messages are of lite topics
+
+        return change_invisible_time(broker, request, change_lite)
     return change_invisible_time(broker, request)

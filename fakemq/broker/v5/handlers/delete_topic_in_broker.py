@@ -2,7 +2,7 @@
 
 Behaviour: as in 4.9.7, but slaves answer, too, and the offsets of groups are deleted, and so are
 the topics of messages that groups popped and did not acknowledge
-(clearRetryTopicWhenDeleteTopic).
+(clearRetryTopicWhenDeleteTopic), and the lite topics of a parent.
 Refused: no name, a system topic: INVALID_PARAMETER.
 
 Source: broker/processor/AdminBrokerProcessor.java#deleteTopic, #deleteTopicInBroker (5.5.0)
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from fakemq.broker.sending.checks import check_not_system_topic
 from fakemq.broker.v5.broker import Broker5, handles
+from fakemq.broker.v5.lite.settings import is_parent
 from fakemq.clock.slices import Steps
 from fakemq.dispatch.answers import InvalidParameter, Reply, Request
 from fakemq.protocol import table
@@ -39,6 +40,8 @@ def delete_topic_in_broker(
             )
             topics += (retry for retry in retries if broker.topics.select(retry) is not None)
             yield
+    if broker.reference.has_lite_topics and is_parent(broker.topics.select(topic)):
+        yield from broker.lite.expiry.parent_deleted(topic)
     for one in topics:
         if one.startswith(LMQ_PREFIX):
             broker.store.delete_consume_queue(one)

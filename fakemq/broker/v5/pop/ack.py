@@ -11,10 +11,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fakemq.broker.v5.pop.checks import existing_queue
+from fakemq.broker.v5.pop.noting import note_acknowledged
 from fakemq.broker.v5.pop.order import ILLEGAL
 from fakemq.dispatch.answers import Refused, Reply
-from fakemq.journal.journal import shortened
-from fakemq.journal.noted import ACKNOWLEDGED
 from fakemq.protocol.bodies.pop import AckMsg, BatchAckMsg
 from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.pop import ORDER_REVIVE_QUEUE, ExtraInfo, real_topic
@@ -143,17 +142,13 @@ def _in_order(
 
 
 def _note(broker: Broker5, session: Session, ack: AckMsg, offset: int, *, has_effect: bool) -> None:
-    """Write to the journal that a message was acknowledged, and whether that had an effect."""
-    broker.journal.note(
-        (
-            ACKNOWLEDGED,
-            broker.name,
-            shortened(ack.group or ""),
-            shortened(ack.topic or ""),
-            ack.queue_id,
-            offset,
-            ack.pop_time,
-            session.remote_addr,
-            has_effect,
-        )
+    note_acknowledged(
+        broker,
+        ack.group or "",
+        ack.topic or "",
+        offset,
+        ack.pop_time,
+        session.remote_addr,
+        queue_id=ack.queue_id,
+        has_effect=has_effect,
     )

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from fakemq.dispatch.answers import Refused
 from fakemq.protocol.codes import ResponseCode
+from fakemq.protocol.limits import ATTEMPT_ID_MAX_CHARS, ATTEMPT_ID_TOO_LONG
 from fakemq.protocol.sysflag import PermName
 from fakemq.protocol.v5.codes import ResponseCode5
 
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from fakemq.net.session import Session
     from fakemq.protocol.bodies.topic import TopicConfig
 
+MOST_MESSAGES: Final = 32
+TOO_LATE_MS: Final = 500
 QUEUES_MAX: Final = 10_000
 """How many queues one request looks into, so that no request keeps the broker busy for long."""
 FAQ: Final = "\nSee https://rocketmq.apache.org/docs/bestPractice/06FAQ for further details."
@@ -26,6 +29,38 @@ def check_readable(broker: Broker5, what: str) -> None:
             ResponseCode.NO_PERMISSION,
             f"the broker[{broker.config.broker_ip1}] {what} is forbidden",
         )
+
+
+def check_in_time(broker: Broker5, born_time_ms: int, poll_time_ms: int) -> None:
+    """Raise Refused for a pop whose client waits no longer.
+
+    The client's clock may be that of the cluster, or that of the machine.
+
+    Source: remoting/protocol/header/PopMessageRequestHeader.java#isTimeoutTooMuch (5.5.0)
+    """
+    if not born_time_ms:
+        return
+    clock, latest_ms = broker.clock, born_time_ms + poll_time_ms + TOO_LATE_MS
+    if clock.now_ms() > latest_ms and clock.cluster.machine_ms() > latest_ms:
+        raise Refused(
+            ResponseCode5.POLLING_TIMEOUT,
+            f"the broker[{broker.config.broker_ip1}] pop message is timeout too much",
+        )
+
+
+def check_most(broker: Broker5, count: int) -> None:
+    """Raise Refused for a pop that wants more messages than one may have."""
+    if count > MOST_MESSAGES:
+        raise Refused(
+            ResponseCode5.INVALID_PARAMETER,
+            f"the broker[{broker.config.broker_ip1}] pop message's num is greater than 32",
+        )
+
+
+def check_attempt_id(text: str | None) -> None:
+    """Raise Refused for an id of an attempt that is too long to be kept with a queue."""
+    if len(text or "") > ATTEMPT_ID_MAX_CHARS:
+        raise Refused(ResponseCode5.INVALID_PARAMETER, ATTEMPT_ID_TOO_LONG)
 
 
 def existing_topic(broker: Broker5, topic: str) -> TopicConfig:

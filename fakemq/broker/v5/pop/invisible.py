@@ -8,9 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeAlias
 
 from fakemq.broker.v5.pop.checks import existing_queue
+from fakemq.broker.v5.pop.noting import note_changed
 from fakemq.dispatch.answers import NOTHING_SAID, Parked, Refused, Reply
-from fakemq.events.pop import InvisibleTimeChanged
-from fakemq.journal.journal import shortened
 from fakemq.later import Later
 from fakemq.protocol.bodies.pop import AckMsg, PopCheckPoint
 from fakemq.protocol.codes import ResponseCode
@@ -22,17 +21,29 @@ from fakemq.protocol.java import int64
 from fakemq.protocol.pop import ExtraInfo
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from fakemq.broker.v5.broker import Broker5
     from fakemq.dispatch.answers import Request
 
 _Reply: TypeAlias = Reply[ChangeInvisibleTimeResponseHeader]
+Change: TypeAlias = "Callable[[Broker5, Request[ChangeInvisibleTimeRequestHeader]], _Reply]"
 
 
 def change_invisible_time(
-    broker: Broker5, request: Request[ChangeInvisibleTimeRequestHeader]
+    broker: Broker5,
+    request: Request[ChangeInvisibleTimeRequestHeader],
+    change_lite: Change | None = None,
 ) -> _Reply | Parked[ChangeInvisibleTimeResponseHeader]:
-    """Let a message be visible ``invisible_time`` from now; return its new times."""
+    """Let a message be visible ``invisible_time`` from now; return its new times.
+
+    ``change_lite`` does that for a message of a lite topic.
+    """
     try:
+        if change_lite is not None:
+            header = request.header
+            existing_queue(broker, header.topic, header.queue_id, request.session)
+            return change_lite(broker, request)
         return _change(broker, request)
     except Refused as refused:
         return _refused(refused.code, refused.remark)
@@ -148,17 +159,15 @@ def _note(
     has_effect: bool,
 ) -> None:
     header = request.header
-    broker.journal.add(
-        InvisibleTimeChanged(
-            node=broker.name,
-            group=shortened(header.consumer_group or ""),
-            topic=shortened(header.topic),
-            queue_id=header.queue_id,
-            queue_offset=header.offset,
-            pop_time_ms=pop_time_ms,
-            next_pop_time_ms=next_pop_time_ms,
-            invisible_until_ms=visible_at_ms,
-            peer=request.session.remote_addr,
-            has_effect=has_effect,
-        )
+    note_changed(
+        broker,
+        header.consumer_group or "",
+        header.topic,
+        header.offset,
+        pop_time_ms,
+        next_pop_time_ms,
+        visible_at_ms,
+        request.session.remote_addr,
+        queue_id=header.queue_id,
+        has_effect=has_effect,
     )

@@ -10,6 +10,7 @@ from __future__ import annotations
 from copy import copy
 from typing import TYPE_CHECKING, Final
 
+from fakemq.broker.popped import OutMessage
 from fakemq.clock.slices import in_one_step
 from fakemq.protocol.bodies.pop import ConsumerOrderInfoTable, OrderInfo
 from fakemq.protocol.java import int64
@@ -172,6 +173,37 @@ class OrderTable:
             return None
         return next((at_ms for at_ms in _visible_times(info) if now_ms < at_ms), now_ms)
 
+    def all_free_at_ms(self, topic: str, group: str, queue_id: int, now_ms: int) -> int | None:
+        """Return when all messages of a queue are visible: ``now_ms`` if none is out.
+
+        None if nothing is known of the queue.
+
+        Source: QueueLevelConsumerManager.java, OrderInfo#getMaxLockFreeTimestamp (5.5.0)
+        """
+        if self.free_at_ms(topic, group, queue_id, now_ms) is None:
+            return None
+        info = self.find(topic, group, queue_id)
+        assert info is not None
+        return max((now_ms, *_visible_times(info)))
+
+    def suspend(
+        self, topic: str, group: str, queue_id: int, *, pop_time_ms: int, visible_at_ms: int
+    ) -> None:
+        """Let all messages of a pop be visible at a time, and the pop not count as an attempt.
+
+        Source: broker/offset/MemoryConsumerOrderInfoManager.java#suspendQueue (5.5.0)
+        """
+        info = self.find(topic, group, queue_id)
+        if info is None or pop_time_ms != info.pop_time:
+            return
+        counts = info.offset_consumed_count
+        if counts is not None:
+            info.offset_consumed_count = {
+                offset: count - 1 if count > 0 else count for offset, count in counts.items()
+            }
+        info.offset_next_visible_time = None
+        info.invisible_time = visible_at_ms - pop_time_ms
+
     def out(self, topic: str, group: str, queue_id: int) -> Iterator[tuple[int, int, int]]:
         """Yield the messages of a queue that are not acknowledged.
 
@@ -183,6 +215,14 @@ class OrderTable:
             for offset, at_ms in zip(_unacked(info), _visible_times(info), strict=True):
                 yield offset, at_ms, counts.get(offset, 0)
 
+    def all_out(self, group: str | None) -> Iterator[OutMessage]:
+        """Yield the messages that are out, of one group or of all."""
+        for topic, one, queue_id in self.queues():
+            # A list, because others may acknowledge between two steps.
+            for offset, visible_at_ms, count in [*self.out(topic, one, queue_id)]:
+                if group in (None, one):
+                    yield OutMessage(one, topic, queue_id, offset, visible_at_ms, in_order=count)
+
     def clear(self, topic: str, group: str, queue_id: int) -> None:
         """Forget a queue, as a reset of its offset asks for."""
         self.table.get(_key(topic, group), {}).pop(queue_id, None)
@@ -191,10 +231,14 @@ class OrderTable:
         """Forget all queues of a topic for a group."""
         self.table.pop(_key(topic, group), None)
 
+    def __len__(self) -> int:
+        """Return how many pairs of a topic and a group are known."""
+        return len(self.table)
+
     def queues(self) -> Iterator[tuple[str, str, int]]:
         """Yield topic, group and queue id of every queue that is known."""
         for key, queues in list(self.table.items()):
-            topic, _, group = key.partition("@")
+            topic, _, group = key.rpartition("@")  # names of lite topics may have one
             for queue_id in list(queues):
                 yield topic, group, queue_id
 

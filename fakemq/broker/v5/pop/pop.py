@@ -5,12 +5,15 @@ Source: broker/processor/PopMessageProcessor.java#processRequest (5.5.0)
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, TypeAlias, cast
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 from fakemq.broker.sending.checks import consuming_group
 from fakemq.broker.v5.attributes import PRIORITY_FACTOR
 from fakemq.broker.v5.pop.answer import PopAnswer
 from fakemq.broker.v5.pop.checks import (
+    check_attempt_id,
+    check_in_time,
+    check_most,
     check_queues,
     check_readable,
     readable_queue,
@@ -25,7 +28,6 @@ from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.errors import NumberFormatError
 from fakemq.protocol.header import parse_long
 from fakemq.protocol.headers.pop import PopMessageRequestHeader, PopMessageResponseHeader
-from fakemq.protocol.limits import ATTEMPT_ID_MAX_CHARS, ATTEMPT_ID_TOO_LONG
 from fakemq.protocol.message_types import MESSAGE_TYPE
 from fakemq.protocol.pop import ORDER_REVIVE_QUEUE, pop_retry_topic
 from fakemq.protocol.v5.codes import ResponseCode5
@@ -38,9 +40,6 @@ if TYPE_CHECKING:
 
 PopRequest: TypeAlias = Request[PopMessageRequestHeader]
 PopReply: TypeAlias = Reply[PopMessageResponseHeader]
-
-MOST_MESSAGES: Final = 32
-TOO_LATE_MS: Final = 500
 
 
 def pop(
@@ -65,13 +64,9 @@ def _pop(
     header, service = request.header, broker.pop
     group, topic, queue_id = header.consumer_group, header.topic, header.queue_id
     if held is None:
-        _check_in_time(broker, header)
+        check_in_time(broker, header.born_time, header.poll_time)
     check_readable(broker, "pop message")
-    if header.max_msg_nums > MOST_MESSAGES:
-        raise Refused(
-            ResponseCode5.INVALID_PARAMETER,
-            f"the broker[{broker.config.broker_ip1}] pop message's num is greater than 32",
-        )
+    check_most(broker, header.max_msg_nums)
     if not service.config.timer_wheel_enable:
         raise Refused(
             ResponseCode.SYSTEM_ERROR,
@@ -80,8 +75,7 @@ def _pop(
         )
     config = readable_queue(broker, topic, queue_id, request.session)
     group_config = consuming_group(broker, group)
-    if len(header.attempt_id or "") > ATTEMPT_ID_MAX_CHARS:
-        raise Refused(ResponseCode5.INVALID_PARAMETER, ATTEMPT_ID_TOO_LONG)
+    check_attempt_id(header.attempt_id)
     make_filter = filter_maker(topic, header.exp, header.exp_type)
     broker.read_subscriptions.popped(group, topic, header.exp, header.exp_type)
     if header.max_msg_nums < 0:  # Java makes a list with it as its capacity
@@ -119,23 +113,6 @@ def _pop(
     )
     remark = "FOUND" if taking.buffers else "NO_MESSAGE_IN_QUEUE"
     return Reply(cast("PopMessageResponseHeader", answer), taking.buffers, code, remark)
-
-
-def _check_in_time(broker: Broker5, header: PopMessageRequestHeader) -> None:
-    """Raise Refused for a pop whose client waits no longer.
-
-    The client's clock may be that of the cluster, or that of the machine.
-
-    Source: remoting/protocol/header/PopMessageRequestHeader.java#isTimeoutTooMuch (5.5.0)
-    """
-    if not header.born_time:
-        return
-    clock, latest_ms = broker.clock, header.born_time + header.poll_time + TOO_LATE_MS
-    if clock.now_ms() > latest_ms and clock.cluster.machine_ms() > latest_ms:
-        raise Refused(
-            ResponseCode5.POLLING_TIMEOUT,
-            f"the broker[{broker.config.broker_ip1}] pop message is timeout too much",
-        )
 
 
 def _take(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from fakemq.broker.popped import OutMessage
 from fakemq.broker.tables.persistence import FIRST_TICK_MS, MODES, ORDERS
 from fakemq.broker.v5.pop.inflight import InflightCounter
+from fakemq.broker.v5.pop.locks import OrderLocks
 from fakemq.broker.v5.pop.modes import RequestModes
 from fakemq.broker.v5.pop.offsets import PopOffsets
 from fakemq.broker.v5.pop.order import OrderTable
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from fakemq.broker.v5.escape.reading import Take
     from fakemq.broker.v5.offsets import OffsetResets
     from fakemq.clock.slices import Steps
-    from fakemq.clock.timers import Timer
     from fakemq.later import Later
     from fakemq.net.session import Session
     from fakemq.protocol.bodies.pop import (
@@ -88,8 +88,7 @@ class PopService:
             read=read,
         )
         self._pops = 0
-        self._locks: dict[tuple[str, str, int], Timer] = {}
-        """Topic, group and queue id → the timer for the end of what is out in order."""
+        self._locks = OrderLocks(self.clock, config, free_at_ms=order.free_at_ms, freed=self._freed)
 
     # -- life ---------------------------------------------------------------------------------
 
@@ -100,7 +99,7 @@ class PopService:
         self.inflight.start(self.clock.now_ms())
         self.revive.start()
         for topic, group, queue_id in self.order.queues():
-            self.wait_for_lock(topic, group, queue_id)
+            self._locks.watch(topic, group, queue_id)
 
     def persist(self) -> None:
         """Write what is out in order, as a broker that stops does, a slave too.
@@ -111,8 +110,6 @@ class PopService:
 
     def stop(self) -> None:
         """Revive nothing more, and wait for no queue."""
-        for timer in self._locks.values():
-            self.clock.cancel(timer)
         self._locks.clear()
         self.log.stop()
         self.revive.stop()
@@ -144,11 +141,7 @@ class PopService:
                 yield OutMessage(
                     ck.group or "", ck.topic or "", ck.queue_id, offset, ck.revive_time
                 )
-        for topic, one, queue_id in self.order.queues():
-            # A list, because others may acknowledge between two steps.
-            for offset, visible_at_ms, count in [*self.order.out(topic, one, queue_id)]:
-                if group in (None, one):
-                    yield OutMessage(one, topic, queue_id, offset, visible_at_ms, in_order=count)
+        yield from self.order.all_out(group)
 
     @property
     def has_held(self) -> bool:
@@ -235,9 +228,17 @@ class PopService:
         self.order_changed(topic, group, queue_id)
         return entries
 
-    def start_of_pop(self, topic: str, group: str, queue_id: int, init_mode: int) -> int:
+    def start_of_pop(
+        self,
+        topic: str,
+        group: str,
+        queue_id: int,
+        init_mode: int,
+        order: OrderTable | None = None,
+    ) -> int:
         """Return where a pop of a queue begins; a reset by an operator comes first.
 
+        ``order`` has what is out in order of the queue, if not the table of POP itself has it.
         Source: PopMessageProcessor.java#getPopOffset, #resetPopOffset (5.5.0)
         """
         offset = self.offsets.start_of_pop(topic, group, queue_id, init_mode)
@@ -245,7 +246,7 @@ class PopService:
         reset_to = None if resets.is_empty else resets.take(topic, group, queue_id)
         if reset_to is None:
             return offset
-        self.order.clear(topic, group, queue_id)
+        (order or self.order).clear(topic, group, queue_id)
         self.offsets.forget(topic, group, queue_id)
         self.committed.commit(group, topic, queue_id, reset_to)
         return reset_to
@@ -253,31 +254,7 @@ class PopService:
     def order_changed(self, topic: str, group: str, queue_id: int) -> None:
         """Follow a change of what is out in order: in the file, and with the end of the lock."""
         self._order_file.changed()
-        self.wait_for_lock(topic, group, queue_id)
-
-    def wait_for_lock(self, topic: str, group: str, queue_id: int) -> None:
-        """Wake a held pop when the next message of a queue becomes visible.
-
-        Source: pop/orderly/QueueLevelConsumerOrderInfoLockManager.java#updateLockFreeTimestamp
-        (5.5.0)
-        """
-        if not self.config.enable_notify_after_pop_order_lock_release:
-            return
-        now_ms = self.clock.now_ms()
-        free_at_ms = self.order.free_at_ms(topic, group, queue_id, now_ms)
-        if free_at_ms is None:
-            return
-        queue = (topic, group, queue_id)
-        self.clock.cancel(self._locks.pop(queue, None))
-
-        def free() -> None:
-            self._locks.pop(queue, None)
-            self._freed(*queue)
-
-        if free_at_ms <= now_ms:  # at once: a timer would wait for ever on a frozen clock
-            self._freed(*queue)
-            return
-        self._locks[queue] = self.clock.call_later(free_at_ms - now_ms, free, kind="invisible")
+        self._locks.watch(topic, group, queue_id)
 
     def _freed(self, topic: str, group: str, queue_id: int) -> None:
         """Source: PopMessageProcessor.java#notifyLongPollingRequestIfNeed (5.5.0)"""

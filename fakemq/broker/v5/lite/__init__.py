@@ -1,0 +1,1 @@
+"""Lite topics at a broker: their subscribers, what a pop takes, and when they end."""

@@ -1,0 +1,374 @@
+"""Which client is to look into which lite topic: an event for each, until the client pops.
+
+A message that arrives is an event for one subscriber of each group. What a client does not fetch in
+time goes to another one, and one whose list is full gets what is left later.
+
+Java looks at all lists every ten seconds; here that is done at the tick of the same grid at which
+something is due.
+
+Source: broker/lite/LiteEventDispatcher.java (5.5.0)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Protocol
+
+from fakemq.broker.v5.lite.subscriptions import Subscriber
+from fakemq.clock.timers import LEAST_PERIOD_MS, next_tick_ms
+from fakemq.protocol.v5.lite import belongs_to, is_lite_queue, parent_and_lite
+
+if TYPE_CHECKING:
+    import random
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from fakemq.broker.v5.lite.settings import LiteGroups
+    from fakemq.broker.v5.lite.subscriptions import LiteSubscriptions
+    from fakemq.clock.node_clock import NodeClock
+    from fakemq.clock.slices import Steps
+    from fakemq.clock.timers import Timer
+    from fakemq.config.v5.model import BrokerConfig5
+
+# Source: LiteEventDispatcher.java, constants (5.5.0)
+SILENT_WITH_EVENTS_MS: Final = 10_000
+SILENT_MS: Final = 35_000
+ACTIVE_MS: Final = 5_000
+AVOIDED_MS: Final = 10_000
+LOW_WATER_MARK: Final = 0.2
+LEAST_DELAY_MS: Final = 50
+ALL_DELAY_MS: Final = 5_000
+"""How long after its subscription a member of a group that has all lite topics gets what is there.
+"""
+
+
+class Queues(Protocol):
+    """The light queues of a broker."""
+
+    def end_of(self, queue: str) -> int:
+        """Return the offset behind the last message of a light queue; 0 without one."""
+
+    def has_more(self, queue: str, group: str) -> bool:
+        """Return whether a light queue has messages that a group has not consumed."""
+
+    def names(self) -> Iterable[str]:
+        """Return the names of all light queues of lite topics."""
+
+
+class Events:
+    """The light queues that one client is to look into, in the order in which they had news."""
+
+    __slots__ = ("accessed_at_ms", "accessed_ms", "group", "most", "outside", "queues")
+
+    def __init__(self, group: str, most: int, *, outside: bool) -> None:
+        self.group = group
+        self.most = most
+        self.outside = outside
+        self.queues: dict[str, None] = {}
+        self.accessed_ms = 0
+        """When its client looked last: elapsed time on the client's axis."""
+        self.accessed_at_ms = 0
+        """The same as wall time, for tools."""
+
+    def offer(self, queue: str) -> bool:
+        """Add an event if it is not there; return False if the list is full."""
+        if len(self.queues) >= self.most:
+            return False
+        self.queues[queue] = None
+        return True
+
+    @property
+    def is_low(self) -> bool:
+        return len(self.queues) / self.most < LOW_WATER_MARK
+
+    @property
+    def silent_from_ms(self) -> int:
+        """When its client counts as silent if it does not look."""
+        return self.accessed_ms + (SILENT_WITH_EVENTS_MS if self.queues else SILENT_MS) + 1
+
+
+class LiteEvents:
+    """The events of one broker. ``wake`` answers a held pop of a client, if it has one."""
+
+    def __init__(
+        self,
+        clock: NodeClock,
+        config: BrokerConfig5,
+        groups: LiteGroups,
+        subscriptions: LiteSubscriptions,
+        queues: Queues,
+        randomness: random.Random,
+        *,
+        started_ms: Mapping[bool, int],
+        wake: Callable[[str], object],
+    ) -> None:
+        self._clock = clock
+        self._config = config
+        self._groups = groups
+        self._subscriptions = subscriptions
+        self._queues = queues
+        self._randomness = randomness
+        self._started_ms = started_ms
+        self._wake = wake
+        self._by_client: dict[str, Events] = {}
+        self._avoided: dict[str, int] = {}
+        """Client → until when (wall time) others are preferred."""
+        self._full: dict[tuple[str, str], tuple[int, bool]] = {}
+        """Client ("" for a group that has all) and group → when it gets what is there, and on
+        which axis that time is."""
+        self._timers: dict[bool, Timer | None] = {False: None, True: None}
+
+    # -- reading ------------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        """Return how many clients have a list."""
+        return len(self._by_client)
+
+    def accessed_at_ms(self, client_id: str | None) -> int:
+        """Return when a client looked last, as wall time; -1 if it has no list."""
+        events = self._by_client.get(client_id or "")
+        return -1 if events is None else events.accessed_at_ms
+
+    def take(self, client_id: str) -> Iterator[str]:
+        """Yield the light queues that a client is to look into, and take them off its list.
+
+        Without liteEvent mode these are all to which it subscribes.
+        """
+        if not self._config.enable_lite_event_mode:
+            found = self._subscriptions.find(client_id)
+            yield from () if found is None else list(found.queues)
+            return
+        events = self._by_client.get(client_id)
+        while events is not None and events.queues:
+            self._accessed(events)
+            queue = next(iter(events.queues))
+            del events.queues[queue]
+            yield queue
+
+    # -- events -------------------------------------------------------------------------------
+
+    def arrived(self, queue: str) -> None:
+        """Let one subscriber of each group look into a light queue."""
+        if not self._config.enable_lite_event_mode:
+            return
+        parent = parent_and_lite(queue)
+        topic = None if parent is None else parent[0]
+        for subscribers in self._subscriptions.subscribers(topic, queue).values():
+            self._dispatch(queue, subscribers)
+
+    def available(self, group: str, queue: str, *, but: str | None = None) -> None:
+        """Let one subscriber of a group look into a light queue, another than ``but`` if it can."""
+        if not self._config.enable_lite_event_mode or not is_lite_queue(queue):
+            return
+        parent = parent_and_lite(queue)
+        topic = None if parent is None else parent[0]
+        self._dispatch(queue, self._subscriptions.subscribers_in(group, topic, queue), but=but)
+
+    def subscribed(self, subscriber: Subscriber, queue: str) -> None:
+        """Let a new subscriber look, if there is something.
+
+        Source: LiteEventDispatcher.java, LiteCtlListenerImpl#onRegister (5.5.0)
+        """
+        if self._groups.has_all(subscriber.group):
+            self._later("", subscriber.group, ALL_DELAY_MS)
+        elif self._queues.end_of(queue) > 0:
+            self.available(subscriber.group, queue)
+
+    def left(self, subscriber: Subscriber) -> None:
+        """Let others look into what a client has not looked into."""
+        events = self._by_client.pop(subscriber.client_id, None)
+        if events is not None:
+            for queue in events.queues:
+                self.available(events.group, queue, but=subscriber.client_id)
+
+    def clear(self) -> None:
+        """Forget all events."""
+        self._by_client.clear()
+        self._avoided.clear()
+        self._full.clear()
+        for outside, timer in self._timers.items():
+            self._clock.cancel(timer)
+            self._timers[outside] = None
+
+    def _dispatch(
+        self, queue: str, subscribers: Sequence[Subscriber], *, but: str | None = None
+    ) -> bool:
+        """Put an event on the list of one subscriber; return False if all lists are full.
+
+        Source: LiteEventDispatcher.java#selectAndDispatch (5.5.0)
+        """
+        if not subscribers:
+            return True
+        has_all = self._groups.has_all(subscribers[0].group)
+        start = self._randomness.randrange(len(subscribers)) if len(subscribers) > 1 else 0
+        last: list[Subscriber] = []
+        chosen = None
+        for one in (*subscribers[start:], *subscribers[:start]):
+            if one.client_id == but:
+                last.append(one)
+            elif self._is_avoided(one.client_id):
+                if not has_all:
+                    last.append(one)
+            elif self._offer(one, queue, has_all=has_all):
+                chosen = one
+                break
+        if chosen is None:
+            chosen = next((one for one in last if self._offer(one, queue, has_all=has_all)), None)
+        if chosen is not None:
+            self._wake(chosen.client_id)
+        elif has_all:
+            delay_ms = self._config.lite_event_full_dispatch_delay_time_for_wildcard_group
+            self._later("", subscribers[0].group, delay_ms)
+        return chosen is not None
+
+    def _offer(self, subscriber: Subscriber, queue: str, *, has_all: bool) -> bool:
+        """Source: LiteEventDispatcher.java#tryDispatchToClient (5.5.0)"""
+        client_id, group = subscriber
+        events = self._of(client_id, group)
+        if events.offer(queue):
+            self._watch(events.silent_from_ms, outside=events.outside)
+            return True
+        if not has_all:
+            delay_ms = self._config.lite_event_full_dispatch_delay_time
+            if self._is_avoided(client_id):
+                delay_ms += self._randomness.randrange(15_000)
+            self._later(client_id, group, delay_ms)
+        return False
+
+    def _of(self, client_id: str, group: str) -> Events:
+        events = self._by_client.get(client_id)
+        if events is None:
+            session = self._subscriptions.session(client_id)
+            most = self._groups.max_events(group, self._config.max_client_event_count)
+            outside = session is not None and session.for_outside
+            events = self._by_client[client_id] = Events(group, most, outside=outside)
+            self._accessed(events)
+            self._watch(events.silent_from_ms, outside=outside)
+        return events
+
+    def _accessed(self, events: Events) -> None:
+        events.accessed_ms = self._clock.elapsed_ms(outside=events.outside)
+        events.accessed_at_ms = self._clock.now_ms()
+
+    def _is_avoided(self, client_id: str) -> bool:
+        until_ms = self._avoided.get(client_id)
+        if until_ms is None:
+            return False
+        if self._clock.now_ms() < until_ms:
+            return True
+        del self._avoided[client_id]
+        return False
+
+    # -- all that is there --------------------------------------------------------------------
+
+    def all_of(self, group: str, client_id: str | None = None) -> Steps[None]:
+        """Let a client, or each client of a group, look into all that it has not consumed.
+
+        Source: LiteEventDispatcher.java#doFullDispatchByGroup (5.5.0)
+        """
+        if not self._config.enable_lite_event_mode:
+            return
+        if client_id is not None:
+            yield from self._all_of_client(client_id, group)
+        elif self._groups.has_all(group):
+            yield from self._all_of_group(group)
+        else:
+            for one in self._subscriptions.clients_of(group):
+                yield from self._all_of_client(one, group)
+
+    def _all_of_client(self, client_id: str, group: str) -> Steps[None]:
+        """Source: LiteEventDispatcher.java#doFullDispatchForClient (5.5.0)"""
+        found = self._subscriptions.find(client_id)
+        if found is None or not found.queues:
+            return
+        events = self._of(client_id, group)
+        delay_ms = self._config.lite_event_full_dispatch_delay_time
+        now_ms = self._clock.elapsed_ms(outside=events.outside)
+        if now_ms >= events.silent_from_ms:
+            self._later(client_id, group, delay_ms + self._randomness.randrange(15_000))
+            return
+        is_active = now_ms - events.accessed_ms < ACTIVE_MS
+        if not events.is_low:
+            more_ms = 0 if is_active else self._randomness.randrange(10_000)
+            self._later(client_id, group, delay_ms + more_ms)
+            return
+        for queue in list(found.queues):
+            yield
+            if not self._queues.has_more(queue, group):
+                continue
+            if not events.offer(queue):
+                more_ms = 0 if is_active else self._randomness.randrange(15_000)
+                self._later(client_id, group, delay_ms + more_ms)
+                break
+        self._watch(events.silent_from_ms, outside=events.outside)
+        self._wake(client_id)
+
+    def _all_of_group(self, group: str) -> Steps[None]:
+        """Source: LiteEventDispatcher.java#doFullDispatchForWildcardGroup (5.5.0)"""
+        topic = self._groups.bound_topic(group)
+        if topic is None:
+            return
+        subscribers = self._subscriptions.subscribers_of_all(topic, group)
+        if not subscribers:
+            return
+        for queue in self._queues.names():
+            yield
+            if (
+                belongs_to(queue, topic)
+                and self._queues.has_more(queue, group)
+                and not self._dispatch(queue, subscribers)
+            ):
+                break
+
+    def _later(self, client_id: str, group: str, delay_ms: int) -> None:
+        key = client_id, group
+        if key in self._full:
+            return
+        events = self._by_client.get(client_id)
+        outside = events is not None and events.outside
+        due_ms = self._clock.elapsed_ms(outside=outside) + max(delay_ms, LEAST_DELAY_MS)
+        self._full[key] = due_ms, outside
+        self._watch(due_ms, outside=outside)
+
+    # -- looking ------------------------------------------------------------------------------
+
+    def _watch(self, due_ms: int, *, outside: bool) -> None:
+        """Look at the first tick of the grid from a time on, or earlier."""
+        clock, timer = self._clock, self._timers[outside]
+        period_ms = max(self._config.lite_event_check_interval, LEAST_PERIOD_MS)
+        tick_ms = next_tick_ms(due_ms, self._started_ms[outside], period_ms, period_ms)
+        if timer is not None and timer.pending:
+            if timer.due_ms <= tick_ms:
+                return
+            clock.cancel(timer)
+        self._timers[outside] = clock.call_later(
+            max(0, tick_ms - clock.elapsed_ms(outside=outside)),
+            lambda: self._look(outside),
+            kind="lite_events",
+            outside=outside,
+        )
+
+    def _look(self, outside: bool) -> None:
+        self._timers[outside] = None
+        self._clock.carry_out(self._look_at_each(outside), peer=(self, outside))
+
+    def _look_at_each(self, outside: bool) -> Steps[None]:
+        """Source: LiteEventDispatcher.java#scan (5.5.0)"""
+        for client_id, events in list(self._by_client.items()):
+            yield
+            if events.outside != outside or self._by_client.get(client_id) is not events:
+                continue
+            if self._clock.elapsed_ms(outside=outside) < events.silent_from_ms:
+                self._watch(events.silent_from_ms, outside=outside)
+                continue
+            del self._by_client[client_id]
+            self._avoided[client_id] = self._clock.now_ms() + AVOIDED_MS
+            for queue in events.queues:
+                self.available(events.group, queue, but=client_id)
+        for (client_id, group), (due_ms, on_axis) in list(self._full.items()):
+            yield
+            if on_axis != outside:
+                continue
+            if self._clock.elapsed_ms(outside=outside) < due_ms:
+                self._watch(due_ms, outside=outside)
+                continue
+            self._full.pop((client_id, group), None)
+            yield from self.all_of(group, client_id or None)

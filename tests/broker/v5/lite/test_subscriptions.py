@@ -1,0 +1,125 @@
+"""Subscribers of lite topics, and what changes of it mean."""
+
+from __future__ import annotations
+
+from fakemq.broker.broker import Broker
+from fakemq.events import LiteSubscribed, LiteUnsubscribed
+from fakemq.protocol.v5.codes import RequestCode5
+from tests.support.broker_lab import BrokerLab, broker5
+from tests.support.lites import (
+    CLIENT,
+    GROUP,
+    ack_lite,
+    bind,
+    bodies,
+    control,
+    pop_lite,
+    queue_of,
+    send_lite,
+    subscribe,
+)
+from tests.support.peer import Peer
+
+
+def queues_of(broker: Broker, client_id: str = CLIENT) -> list[str] | None:
+    found = broker5(broker).lite.subscriptions.find(client_id)
+    return None if found is None else sorted(found.queues)
+
+
+def test_partial_changes_add_and_remove(broker: Broker, peer: Peer) -> None:
+    subscribe(peer, "a", "b")
+    control(peer, "PARTIAL_REMOVE", "a", "c")
+    assert queues_of(broker) == [queue_of("b")]
+    assert broker5(broker).lite.subscriptions.count == 1
+
+
+def test_complete_changes_replace_and_forget(broker: Broker, peer: Peer) -> None:
+    subscribe(peer, "a", "b")
+    control(peer, "COMPLETE_ADD", "b", "c")
+    assert queues_of(broker) == [queue_of("b"), queue_of("c")]
+    control(peer, "COMPLETE_REMOVE")
+    assert queues_of(broker) is None
+    assert broker5(broker).lite.subscriptions.count == 0
+
+
+def test_client_keeps_the_group_of_its_first_subscription(broker: Broker, peer: Peer) -> None:
+    bind(broker, "others")
+    subscribe(peer, "a")
+    subscribe(peer, "b", group="others")
+    found = broker5(broker).lite.subscriptions.find(CLIENT)
+    assert found is not None
+    assert found.group == GROUP
+
+
+def test_each_message_goes_to_one_client_of_each_group(
+    lab: BrokerLab, broker: Broker, peer: Peer
+) -> None:
+    bind(broker, "others")
+    other = lab.peer(broker.addr, "other")
+    subscribe(peer, "a")
+    subscribe(other, "a", client_id="c2")
+    subscribe(other, "a", client_id="c3", group="others")
+    send_lite(peer, "a", b"1")
+    got = [bodies(pop_lite(peer, client_id=one)) for one in ("c1", "c2")]
+    assert sorted(got) == [[], [b"1"]]
+    assert bodies(pop_lite(other, client_id="c3", consumer_group="others")) == [b"1"]
+
+
+def test_exclusive_lite_topic_has_the_last_subscriber(
+    lab: BrokerLab, broker: Broker, peer: Peer
+) -> None:
+    bind(broker, model="Exclusive")
+    other = lab.peer(broker.addr, "other")
+    subscribe(peer, "a", "b")
+    subscribe(other, "a", client_id="c2")
+    (notice,) = peer.requests
+    assert notice.code == RequestCode5.NOTIFY_UNSUBSCRIBE_LITE
+    assert notice.ext_fields == {"liteTopic": "a", "consumerGroup": GROUP, "clientId": CLIENT}
+    assert queues_of(broker) == [queue_of("b")]
+    send_lite(peer, "a", b"1")
+    assert pop_lite(peer) == []
+    assert bodies(pop_lite(other, client_id="c2")) == [b"1"]
+    assert [one.client_id for one in lab.journal.find(LiteSubscribed)] == ["c1", "c1", "c2"]
+    assert [one.client_id for one in lab.journal.find(LiteUnsubscribed)] == ["c1"]
+
+
+def test_next_exclusive_subscriber_begins_anew_if_its_group_wants_that(
+    broker: Broker, peer: Peer
+) -> None:
+    bind(broker, model="Exclusive", reset_offset_exclusive="true")
+    send_lite(peer, "a", b"1")
+    subscribe(peer, "a")
+    (message,) = pop_lite(peer)
+    ack_lite(peer, message)
+    subscribe(peer, "a", client_id="c2")
+    assert bodies(pop_lite(peer, client_id="c2")) == [b"1"]
+
+
+def test_group_with_a_wildcard_has_all_lite_topics(broker: Broker, peer: Peer) -> None:
+    bind(broker, wildcard="true")
+    assert control(peer, "PARTIAL_ADD", "a").code == 604
+    assert control(peer, "COMPLETE_ADD").code == 0
+    for lite in ("a", "b"):
+        send_lite(peer, lite, lite.encode())
+    assert bodies(pop_lite(peer)) == [b"a", b"b"]
+
+
+def test_member_with_a_wildcard_gets_what_was_there_before(
+    lab: BrokerLab, broker: Broker, peer: Peer
+) -> None:
+    bind(broker, wildcard="true")
+    send_lite(peer, "a", b"1")
+    control(peer, "COMPLETE_ADD")
+    assert pop_lite(peer) == []
+    lab.pass_time(10_000)
+    assert bodies(pop_lite(peer)) == [b"1"]
+
+
+def test_silent_client_is_forgotten(lab: BrokerLab, broker: Broker, peer: Peer) -> None:
+    subscribe(peer, "a")
+    lab.pass_time(110_000)
+    subscribe(peer, "b")
+    lab.pass_time(180_000)
+    assert queues_of(broker) is not None
+    lab.pass_time(120_000)
+    assert queues_of(broker) is None
