@@ -156,8 +156,10 @@ class BrokerCalls:
 _ASYNC: Final = frozenset(
     {
         RequestCode5.POP_MESSAGE,
+        RequestCode5.POP_LITE_MESSAGE,
         RequestCode5.ACK_MESSAGE,
         RequestCode5.CHANGE_MESSAGE_INVISIBLETIME,
+        RequestCode5.LITE_SUBSCRIPTION_CTL,
     }
 )
 """What the proxy asks for by `invokeAsync`; for all else by `invoke`."""

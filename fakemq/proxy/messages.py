@@ -21,6 +21,7 @@ from fakemq.protocol.java import int32
 from fakemq.protocol.properties import (
     DELAY_TIME_LEVEL,
     KEYS,
+    LITE_TOPIC,
     POP_CK,
     PRIORITY,
     SHARDING_KEY,
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
 
 BORN_HOST: Final = "__BORNHOST"
 BORN_TIMESTAMP: Final = "BORN_TIMESTAMP"
-LITE_TOPIC: Final = "__LITE_TOPIC"
 TRACE_CONTEXT: Final = "TRACE_CONTEXT"
 DLQ_ORIGIN_TOPIC: Final = "DLQ_ORIGIN_TOPIC"
 DLQ_ORIGIN_MESSAGE_ID: Final = "DLQ_ORIGIN_MESSAGE_ID"

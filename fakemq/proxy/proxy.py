@@ -13,6 +13,7 @@ from fakemq.events.core import NodeStarted, NodeStopped
 from fakemq.faults.points import BEFORE_RPC, BEFORE_RPC_REPLY
 from fakemq.net.grpc_session import GrpcSession
 from fakemq.protocol.codes import RequestCode
+from fakemq.protocol.v5.codes import RequestCode5
 from fakemq.proxy.broker_calls import BrokerCalls
 from fakemq.proxy.clients import Client, Clients
 from fakemq.proxy.receipts import Renewals
@@ -254,8 +255,13 @@ class Proxy:
 
     def _asked(self, broker: Broker, command: RemotingCommand, on_reply: OnReply | None) -> None:
         """Take what a broker asks of the front."""
-        if self.state is NodeState.RUNNING and command.code == RequestCode.CHECK_TRANSACTION_STATE:
-            self.transactions.check(broker, command)
+        if self.state is NodeState.RUNNING:
+            if command.code == RequestCode.CHECK_TRANSACTION_STATE:
+                self.transactions.check(broker, command)
+            elif command.code == RequestCode5.NOTIFY_UNSUBSCRIBE_LITE:
+                from fakemq.proxy.lite_notices import unsubscribed  # few clients use lite topics
+
+                unsubscribed(self.clients, command)
         if on_reply is not None:
             on_reply(None)
 

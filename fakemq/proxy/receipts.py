@@ -107,15 +107,22 @@ class Renewed:
 
     __slots__ = (
         *("_waiting", "busy", "client_id", "first_ms", "group", "handle"),
-        *("reconsume_times", "renewals", "retries", "topic"),
+        *("lite_topic", "reconsume_times", "renewals", "retries", "topic"),
     )
 
     def __init__(
-        self, client_id: str, group: str, topic: str, handle: ReceiptHandle, reconsume_times: int
+        self,
+        client_id: str,
+        group: str,
+        topic: str,
+        handle: ReceiptHandle,
+        reconsume_times: int,
+        lite_topic: str | None = None,
     ) -> None:
         self.client_id = client_id
         self.group = group
         self.topic = topic
+        self.lite_topic = lite_topic
         self.handle = handle
         """The newest one."""
         self.first_ms = handle.retrieved_ms
@@ -189,11 +196,13 @@ class Renewals:
         message_id: str,
         handle: ReceiptHandle,
         reconsume_times: int,
+        lite_topic: str | None = None,
     ) -> None:
         """Prolong the time of a message from now on."""
         place = _place(client_id, group, message_id, handle)
         of_client = self._by_client.setdefault(client_id, {})
-        of_client[place] = renewed = Renewed(client_id, group, topic, handle, reconsume_times)
+        renewed = Renewed(client_id, group, topic, handle, reconsume_times, lite_topic)
+        of_client[place] = renewed
         self._set_timer(handle.visible_at_ms if self._has_member(renewed) else 0)
 
     def take(
@@ -245,6 +254,11 @@ class Renewals:
 
     def _is_here(self, place: _Place, renewed: Renewed) -> bool:
         return self._by_client.get(place[0], {}).get(place) is renewed
+
+    def count(self, client_id: str, group: str) -> int:
+        """Return how many messages of a client in a group are renewed."""
+        of_client = self._by_client.get(client_id, {})
+        return sum(place[1] == group for place in of_client)
 
     def client_ids(self) -> Iterator[str]:
         """Iterate over the clients that have messages here."""

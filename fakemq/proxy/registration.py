@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 _LANGUAGES: Final = frozenset({*LanguageCode.__members__, "NODE_JS"})
 _SQL: Final = 2
+BIND_TOPIC: Final = "lite.bind.topic"
+"""The attribute of a group with the topic whose lite topics it consumes."""
 
 
 def checked_language(context: Context) -> str:
@@ -103,7 +105,7 @@ def register_consumer(
             ".buildConsumeType(ClientActivity.java:524)",
         )
     yield from check_subscriptions(subscriptions)
-    _check_lite(proxy, group, client_type)
+    _check_lite(proxy, group, client_type, subscriptions)
     return proxy.clients.register(
         CONSUMER, group, context.client_id, language, context.session, context.account
     )
@@ -117,15 +119,32 @@ def bound_topic(proxy: Proxy, group: str) -> str | None:
     config = proxy.routes.group_config(group)
     if config is None:
         raise RpcError(Code.ILLEGAL_CONSUMER_GROUP, f"group not found: {group}")
-    return (config.attributes or {}).get("lite.bind.topic")
+    return (config.attributes or {}).get(BIND_TOPIC)
 
 
-def _check_lite(proxy: Proxy, group: str, client_type: int) -> None:
-    """Source: ClientProcessor.java#validateLiteMode (5.5.0)"""
-    is_lite = client_type == LITE_PUSH_CONSUMER_TYPE
-    if is_lite and not bound_topic(proxy, group):
-        raise RpcError(Code.ILLEGAL_CONSUMER_GROUP, f"regular group cannot use LITE mode: {group}")
-    if is_lite:
-        raise RpcError(Code.NOT_IMPLEMENTED, "lite topics are out of fakemq's scope")
-    if bound_topic(proxy, group):
+def check_bound(proxy: Proxy, group: str, topic: str) -> None:
+    """Raise RpcError if a group is not bound to this topic."""
+    bound = bound_topic(proxy, group)
+    if bound != topic:
+        raise RpcError(
+            Code.ILLEGAL_TOPIC,
+            f"lite group {group} is expected to bind topic {'null' if bound is None else bound},"
+            f" but actual is {topic}",
+        )
+
+
+def _check_lite(
+    proxy: Proxy, group: str, client_type: int, subscriptions: Collection[SubscriptionEntry]
+) -> None:
+    """Source: ClientProcessor.java#validateLiteMode, #validateLiteSubTopic (5.5.0)"""
+    bound = bound_topic(proxy, group)
+    if client_type == LITE_PUSH_CONSUMER_TYPE:
+        if not bound:
+            raise RpcError(
+                Code.ILLEGAL_CONSUMER_GROUP, f"regular group cannot use LITE mode: {group}"
+            )
+        for one in subscriptions:
+            check_bound(proxy, group, one.topic.name)
+            break
+    elif bound:
         raise RpcError(Code.ILLEGAL_CONSUMER_GROUP, f"lite group must use LITE mode: {group}")

@@ -11,6 +11,7 @@ from fakemq.protocol.properties import (
     CHECK_IMMUNITY_TIME_IN_SECONDS,
     KEY_SEPARATOR,
     KEYS,
+    LITE_TOPIC,
     PRIORITY,
     PRODUCER_GROUP,
     RECONSUME_TIME,
@@ -24,7 +25,6 @@ from fakemq.proxy.checks import check_lite_topic, has_control_character, is_blan
 from fakemq.proxy.messages import (
     BORN_HOST,
     BORN_TIMESTAMP,
-    LITE_TOPIC,
     RESERVED,
     TRACE_CONTEXT,
 )

@@ -244,7 +244,7 @@ def _merge_group(settings: Settings, config: SubscriptionGroupConfig) -> None:
     subscription.receive_batch_size = _RECEIVE_BATCH
     subscription.long_polling_timeout.CopyFrom(duration_of(LONG_POLLING_MAX_MS))
     subscription.fifo = bool(config.consume_message_orderly)
-    subscription.lite_subscription_quota = _lite_quota(config)
+    subscription.lite_subscription_quota = lite_quota(config)
     subscription.max_lite_topic_size = LITE_TOPIC_MAX_BYTES
     backoff.max_attempts = int32(config.retry_max_times + 1)
     policy = config.group_retry_policy or GroupRetryPolicy()
@@ -268,6 +268,7 @@ def _exponential(initial_ms: int, max_ms: int, multiplier: int) -> ExponentialBa
     )
 
 
-def _lite_quota(config: SubscriptionGroupConfig) -> int:
+def lite_quota(config: SubscriptionGroupConfig) -> int:
+    """Return to how many lite topics a client of a group may subscribe."""
     quota = (config.attributes or {}).get("lite.sub.client.quota", "")
     return int32(int(quota)) if quota.isascii() and quota.isdecimal() else _LITE_QUOTA

@@ -96,5 +96,6 @@ def _answer(
 ) -> Waits[Reply[Any]]:
     handle = decode(entry.receipt_handle)
     handle = yield from proxy.renewals.take(context.client_id, group, entry.message_id, handle)
-    reply: Reply[Any] = yield acknowledge(proxy, context.session, handle, group, topic)
+    lite_topic = entry.lite_topic if entry.HasField("lite_topic") else None
+    reply: Reply[Any] = yield acknowledge(proxy, context.session, handle, group, topic, lite_topic)
     return reply

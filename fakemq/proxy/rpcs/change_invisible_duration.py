@@ -37,7 +37,14 @@ def change_invisible_duration(
     require_client(proxy, context.client_id)
     handle = yield from proxy.renewals.take(context.client_id, group, request.message_id, handle)
     text = yield from change_invisible_time(
-        proxy, context.session, handle, group, topic, ms, suspend=request.suspend
+        proxy,
+        context.session,
+        handle,
+        group,
+        topic,
+        ms,
+        suspend=request.suspend,
+        lite_topic=request.lite_topic or None,
     )
     if text is None:
         raise RpcError(

@@ -34,6 +34,9 @@ def forward_message_to_dead_letter_queue(
     handle = decode(request.receipt_handle)
     require_place(proxy, handle, handle.topic_of(topic, group))
     handle = yield from proxy.renewals.take(context.client_id, group, request.message_id, handle)
-    reply = yield from bury(proxy, context.session, handle, request.message_id, group, topic)
+    lite_topic = request.lite_topic if request.HasField("lite_topic") else None
+    reply = yield from bury(
+        proxy, context.session, handle, request.message_id, group, topic, lite_topic
+    )
     text = str(reply.code) if reply.remark is None else reply.remark
     return ForwardMessageToDeadLetterQueueResponse(status=status(code_of(reply.code), text))

@@ -1,7 +1,7 @@
 """QueryAssignment: what a client of a group receives from.
 
 Behaviour: nothing is divided: every client gets everything, one entry for each broker, whose queue
-id is -1, or with a FIFO group one for each queue.
+id is -1, or with a FIFO group, if it is not one of lite topics, one for each queue.
 Refused: topic or group that no client may use; an unknown topic; a topic that cannot be read.
 
 Source: proxy/grpc/v2/route/RouteActivity.java#queryAssignment (5.5.0)
@@ -19,6 +19,7 @@ from fakemq.protocol.grpc.messages import (
 from fakemq.protocol.sysflag import PermName
 from fakemq.proxy.addresses import endpoints_for
 from fakemq.proxy.checks import check_queues, checked_group, checked_topic
+from fakemq.proxy.registration import BIND_TOPIC
 from fakemq.proxy.registry import handles
 from fakemq.proxy.status import OK, Code, RpcError
 
@@ -43,7 +44,11 @@ def query_assignment(
     endpoints = endpoints_for(proxy, request.endpoints)
     route = proxy.routes.route(topic)
     config = proxy.routes.group_config(group)
-    in_order = config is not None and bool(config.consume_message_orderly)
+    in_order = (
+        config is not None
+        and bool(config.consume_message_orderly)
+        and not (config.attributes or {}).get(BIND_TOPIC)
+    )
     known = {data.broker_name for data in route.broker_datas}
     counts = [max(0, data.read_queue_nums) if in_order else 1 for data in route.queue_datas]
     check_queues(sum(counts), request.topic, endpoints)

@@ -14,6 +14,8 @@ Source: proxy/grpc/v2/consumer/ReceiveMessageActivity.java, ReceiveMessageRespon
 proxy/processor/ConsumerProcessor.java#popMessage (5.5.0)
 """
 
+# Over 400 lines: one call, from its request to what its client does not read.
+
 from __future__ import annotations
 
 from contextlib import suppress
@@ -24,6 +26,7 @@ from fakemq.later import drive
 from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.grpc.messages import ReceiveMessageResponse
+from fakemq.protocol.properties import LITE_TOPIC
 from fakemq.protocol.subscription import SubscriptionError, build_subscription_data
 from fakemq.protocol.v5.codes import RequestCode5, ResponseCode5
 from fakemq.proxy import dispatcher
@@ -35,11 +38,14 @@ from fakemq.proxy.checks import (
     checked_group,
     checked_topic,
 )
+from fakemq.proxy.clients import LITE_PUSH_CONSUMER_TYPE
 from fakemq.proxy.consuming import (
     PopHeader,
+    PopLiteHeader,
     acknowledge,
     bury,
     handle_of,
+    popped_lite_messages,
     popped_messages,
     return_message,
 )
@@ -62,6 +68,8 @@ if TYPE_CHECKING:
     from fakemq.proxy.routes import RouteQueue
 
 MOST_MESSAGES: Final = 32
+LITE_RENEWED_MAX: Final = 100
+"""maxLiteRenewNumPerChannel. Source: proxy/config/ProxyConfig.java (5.5.0)"""
 UNREAD_MAX_BYTES: Final = 64 * 1024 * 1024
 """The bodies that all callers together do not read: beyond that, the rest is given back."""
 _FROM_MAX: Final = 1
@@ -93,7 +101,8 @@ class _Wanted(NamedTuple):
     """What a request asks for."""
 
     queue: RouteQueue
-    header: PopHeader
+    code: RequestCode5
+    header: PopHeader | PopLiteHeader
     tags: frozenset[str]
     """What the client filters by; the broker knows their hashes only."""
     max_attempts: int
@@ -112,6 +121,8 @@ class _Receiving:
         self._auto_renew = False
         self._within = proxy.journal.resume()
         self._group = self._topic = ""
+        self._shown_topic: str | None = None
+        """The topic of its messages; None for that of each record."""
         self._unwritten: list[MessageExt] = []
         """Messages of this call that are not written yet, the next one at the end."""
         self._unwritten_bytes = 0
@@ -140,25 +151,35 @@ class _Receiving:
             invisible_ms = duration_ms(request.invisible_duration)
             check_invisible_time(invisible_ms, RECEIVE_INVISIBLE_MIN_MS)
         kind, expression, tags = _filter(topic, request)
+        if settings.client_type == LITE_PUSH_CONSUMER_TYPE:
+            self._check_lite(group)
         route = proxy.routes.route(topic)
         queue = proxy.routes.broker_to_read(route, request.message_queue.broker.name)
         if queue is None:
             raise proxy_error(Code.FORBIDDEN, "no readable queue")
         check_attempt_id(request.attempt_id)
+        most = min(request.batch_size, MOST_MESSAGES)
+        attempt_id = request.attempt_id if request.HasField("attempt_id") else None
+        if settings.client_type == LITE_PUSH_CONSUMER_TYPE:
+            client_id = self._context.client_id
+            lite_header = PopLiteHeader(
+                client_id, group, topic, most, invisible_ms, poll_ms, attempt_id
+            )
+            return _Wanted(queue, RequestCode5.POP_LITE_MESSAGE, lite_header, tags, max_attempts)
         header = PopHeader(
             group,
             topic,
             queue.queue_id,
-            min(request.batch_size, MOST_MESSAGES),
+            most,
             invisible_ms,
             poll_ms,
             _FROM_MAX,
             kind,
             expression,
             in_order,
-            request.attempt_id if request.HasField("attempt_id") else None,
+            attempt_id,
         )
-        return _Wanted(queue, header, tags, max_attempts)
+        return _Wanted(queue, RequestCode5.POP_MESSAGE, header, tags, max_attempts)
 
     def begin(self, wanted: _Wanted) -> None:
         """Ask for the messages; what comes is written, an error too."""
@@ -172,14 +193,18 @@ class _Receiving:
 
     def _steps(self, wanted: _Wanted) -> Waits[None]:
         proxy, queue, header = self._proxy, wanted.queue, wanted.header
-        command = RemotingCommand(RequestCode5.POP_MESSAGE, usual=header)
+        command = RemotingCommand(wanted.code, usual=header)
         # The caller's deadline ends the call, so no time-out of the front's own is needed.
         pending = proxy.calls.ask(self._context.session, queue.broker_addr, command, None)
         if not pending.done:
             self._call.on_closed = pending.abandon
         reply: Reply[Any] = yield pending
         if reply.code == ResponseCode.SUCCESS:
-            popped = popped_messages(reply, queue, self._topic, header.order)
+            if isinstance(header, PopHeader):
+                self._shown_topic = self._topic
+                popped = popped_messages(reply, queue, self._topic, header.order)
+            else:
+                popped = popped_lite_messages(reply, queue, self._topic)
             yield from self._deliver(popped, wanted.tags, wanted.max_attempts)
         elif reply.code == ResponseCode5.POLLING_FULL:
             self._finish(_POLLING_FULL)
@@ -187,6 +212,18 @@ class _Receiving:
             self._finish(_NO_NEW_MESSAGE)
         else:
             raise broker_error(reply, queue.broker_addr)
+
+    def _check_lite(self, group: str) -> None:
+        """Raise RpcError for a lite consumer without a stream, or with too much that is out."""
+        client_id, proxy = self._context.client_id, self._proxy
+        if not self._is_known():
+            raise RpcError(Code.BAD_REQUEST, f"The client [{client_id}] is disconnected.")
+        unacked = proxy.renewals.count(client_id, group)
+        if unacked > LITE_RENEWED_MAX:
+            raise RpcError(
+                Code.FORBIDDEN,
+                f"The client [{client_id}] has too many unacked messages. Unacked count: {unacked}",
+            )
 
     def _poll_ms(self, request: ReceiveMessageRequest, settings: Settings) -> int:
         """Return how long the broker may hold the request; raise RpcError if that is too short."""
@@ -227,9 +264,9 @@ class _Receiving:
             if handle is None:  # the client gets also what cannot be acknowledged, as at Java's
                 wanted.append(message)
             elif has_other_tag:
-                self._drop(handle)
+                self._drop(handle, message)
             else:
-                self._bury(handle, message.msg_id)
+                self._bury(handle, message)
         # Renewals end when their client leaves: this one has left already.
         if self._auto_renew and not self._is_known():
             self._return(wanted)
@@ -265,6 +302,7 @@ class _Receiving:
                     message.msg_id,
                     handle,
                     message.reconsume_times,
+                    message.properties.get(LITE_TOPIC),
                 )
 
     def _write(self) -> None:
@@ -276,7 +314,7 @@ class _Receiving:
         while unwritten and not call.write_blocked and not call.closed:
             message = unwritten.pop()
             call.send(
-                ReceiveMessageResponse(message=received_message(message, now_ms, self._topic))
+                ReceiveMessageResponse(message=received_message(message, now_ms, self._shown_topic))
             )
         # 1. The peer reads slowly, and all callers together keep too much: give the rest back.
         if unwritten and not call.closed and not self._may_keep():
@@ -309,27 +347,29 @@ class _Receiving:
         for message in messages:
             handle = handle_of(message)
             if handle is not None:
-                drive(self._return_one(message.msg_id, handle))
+                drive(self._return_one(message, handle))
 
-    def _return_one(self, message_id: str, handle: ReceiptHandle) -> Waits[None]:
+    def _return_one(self, message: MessageExt, handle: ReceiptHandle) -> Waits[None]:
         newest: ReceiptHandle | None = handle
         if self._renews:
             newest = yield from self._proxy.renewals.remove(
-                self._context.client_id, self._group, message_id, handle
+                self._context.client_id, self._group, message.msg_id, handle
             )
         if newest is not None:  # else it was given back when the client left
-            session = self._context.session
-            return_message(self._proxy, session, newest, self._group, self._topic)
+            session, lite_topic = self._context.session, message.properties.get(LITE_TOPIC)
+            return_message(self._proxy, session, newest, self._group, self._topic, lite_topic)
 
-    def _drop(self, handle: ReceiptHandle) -> None:
+    def _drop(self, handle: ReceiptHandle, message: MessageExt) -> None:
         """Acknowledge a message whose tag has the hash of another tag."""
+        session, lite_topic = self._context.session, message.properties.get(LITE_TOPIC)
         with suppress(RpcError):  # then it comes again
-            acknowledge(self._proxy, self._context.session, handle, self._group, self._topic)
+            acknowledge(self._proxy, session, handle, self._group, self._topic, lite_topic)
 
-    def _bury(self, handle: ReceiptHandle, message_id: str) -> None:
+    def _bury(self, handle: ReceiptHandle, message: MessageExt) -> None:
         """Let a message that was tried too often go to the DLQ."""
         session, group, topic = self._context.session, self._group, self._topic
-        steps = bury(self._proxy, session, handle, message_id, group, topic)
+        lite_topic = message.properties.get(LITE_TOPIC)
+        steps = bury(self._proxy, session, handle, message.msg_id, group, topic, lite_topic)
         drive(steps)  # if that fails, it comes again
 
     # -- the end ------------------------------------------------------------------------------

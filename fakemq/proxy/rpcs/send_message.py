@@ -20,7 +20,7 @@ from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.errors import LocalProtocolError, ProtocolError
 from fakemq.protocol.grpc.messages import SendMessageResponse, SendResultEntry
-from fakemq.protocol.java import java_string_hash
+from fakemq.protocol.java import consistent_hash, java_string_hash
 from fakemq.protocol.message_id import decode_offset_id
 from fakemq.protocol.properties import (
     MAX_RECONSUME_TIMES,
@@ -36,7 +36,6 @@ from fakemq.protocol.usual_headers import UsualBatchHeader, UsualSendHeader
 from fakemq.proxy.checks import check_count, checked_topic, is_blank
 from fakemq.proxy.messages import BORN_TIMESTAMP, message_type
 from fakemq.proxy.registry import handles
-from fakemq.proxy.routes import consistent_hash
 from fakemq.proxy.sending import GZIP, TRANSACTION, check_body, properties_of
 from fakemq.proxy.status import (
     OK,

@@ -1,7 +1,9 @@
 """Telemetry: a stream by which a client says what it is, and is notified later.
 
 Behaviour: settings are answered with the settings that hold. What the front has to tell a client
-goes to its newest stream: orphaned transactions, and what admins ask for.
+goes to its newest stream: orphaned transactions, what admins ask for, and lite topics that it no
+longer has. With a stream that is cancelled, brokers forget to which lite topics its client
+subscribed.
 Refused, with the end of the stream: settings of neither kind, or with names that no client may use.
 
 Source: proxy/grpc/v2/client/ClientActivity.java#telemetry (5.5.0)
@@ -18,6 +20,7 @@ from fakemq.protocol.grpc.messages import TelemetryCommand
 from fakemq.protocol.grpc.status import GrpcStatus
 from fakemq.proxy import dispatcher
 from fakemq.proxy.checks import MOST_ENTRIES, checked_group, checked_topic, count_parts
+from fakemq.proxy.clients import LITE_PUSH_CONSUMER_TYPE
 from fakemq.proxy.registration import register_consumer, register_producer
 from fakemq.proxy.registry import handles
 from fakemq.proxy.status import OK, Code, RpcError
@@ -60,9 +63,17 @@ def telemetry(proxy: Proxy, context: Context, command: TelemetryCommand) -> None
         call.end()
         stream.over()
 
+    def on_closed() -> None:
+        settings = proxy.settings.raw(context.client_id)
+        if settings is not None and settings.client_type == LITE_PUSH_CONSUMER_TYPE:
+            from fakemq.proxy.lite import client_gone  # few clients use lite topics
+
+            client_gone(proxy, None, context.client_id, settings)
+        stream.over()
+
     call.on_message = on_message
     call.on_half_close = on_half_close
-    call.on_closed = stream.over
+    call.on_closed = on_closed
     _take(stream, command)
 
 

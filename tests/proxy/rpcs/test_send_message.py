@@ -11,8 +11,8 @@ from fakemq.faults.plan import Scope
 from fakemq.faults.points import BEFORE_REPLY
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.grpc import messages as m
+from fakemq.protocol.java import consistent_hash
 from fakemq.protocol.message import decode_records
-from fakemq.proxy.routes import consistent_hash
 from fakemq.store.results import GetMessageStatus
 from tests.support.proxy_lab import ProxyLab, message
 
