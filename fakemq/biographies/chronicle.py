@@ -60,8 +60,10 @@ from fakemq.events.escape import Escaped
 from fakemq.events.faults import AnswerWithheld, FaultHit
 from fakemq.events.filters import PassedOver, TagCollided
 from fakemq.events.grpc import HandleRenewed, OrphanAsked, RpcReceived
+from fakemq.events.lite import LiteTopicExpired
 from fakemq.events.pop import Acknowledged, InvisibleTimeChanged, Popped, Revived
 from fakemq.events.replication import LogTruncated, Replicated
+from fakemq.events.store import AlsoQueued
 from fakemq.events.timers import (
     TimerDelivered,
     TimerDiscarded,
@@ -73,7 +75,7 @@ from fakemq.journal.cursor import Cursor
 from fakemq.journal.entries import Entry
 from fakemq.journal.journal import Journal
 from fakemq.protocol.codes import RequestCode
-from fakemq.protocol.topics import RETRY_PREFIX, TRANS_HALF_TOPIC
+from fakemq.protocol.topics import LMQ_PREFIX, RETRY_PREFIX, TRANS_HALF_TOPIC
 
 if TYPE_CHECKING:
     from fakemq.clock.slices import Steps
@@ -175,6 +177,8 @@ class Chronicle:
             Dispatched: self._dispatched,
             HalfStored: self._half_stored,
             LogAppended: self._appended,
+            AlsoQueued: self._also_queued,
+            LiteTopicExpired: self._lite_topic_expired,
             LogTruncated: self._truncated,
             InvisibleTimeChanged: self._pop_news,
             MemberChanged: self._member_changed,
@@ -248,6 +252,10 @@ class Chronicle:
         """The records made from a record, such as its retry, each with the entry that made it."""
         self.made_from: dict[Record, tuple[Record, Entry]] = {}
         """The reverse of `made`."""
+        self._also: dict[Record, list[Place]] = defaultdict(list)
+        """The places of a record in queues that it names."""
+        self._in_light: dict[tuple[str, str], list[Record]] = defaultdict(list)
+        """BrokerName and light queue → its records."""
         self.delivered: dict[Place, list[Entry]] = defaultdict(list)
         """Pull answers that left for a consumer."""
         self.withheld: dict[Place, list[Entry]] = defaultdict(list)
@@ -373,6 +381,17 @@ class Chronicle:
         """Return the record at a place of a queue; None if the journal does not show it."""
         return self._at.get((broker, topic, queue_id, offset))
 
+    def further_places(self, record: Record) -> list[Place]:
+        """Return the places of a record in queues that it names, if no other one is there now."""
+        return [one for one in self._also.get(record, ()) if self._at.get(one) == record]
+
+    def topic_of(self, record: Record | None, queue: str) -> str:
+        """Return the topic of a record that is in a queue: the parent of a light queue's."""
+        if not queue.startswith(LMQ_PREFIX) or record is None:
+            return queue
+        appended = self.appended.get(record)
+        return getattr(appended and appended.event, "topic", queue)
+
     def dropped(self, place: Place, delivery: Entry) -> TagCollided | None:
         """Return why the client of a delivery drops the message; None if it does not."""
         group = getattr(delivery.event, "group", "")
@@ -490,16 +509,42 @@ class Chronicle:
             if self.roles.has_controllers and before.event.node != event.node:
                 self.roles.overwritten.append(before)
             self._forget_record(record)
-        self.delivered.pop(place, None)
-        self.withheld.pop(place, None)
-        self.collided.pop(place, None)
-        self.pops.forget(place)
+        self._forget_place(place)
         self.appended[record] = entry
         if self.roles.has_controllers and entry.cause in self.requests:
             self._unanswered[entry.cause].append((record, entry))
         self._at[place] = record
         if event.msg_id:
             self._first_of.setdefault(event.msg_id, record)
+
+    def _also_queued(self, entry: Entry) -> None:
+        event = entry.event
+        assert isinstance(event, AlsoQueued)
+        record = self._record(event, event.phy_offset)
+        if record in self._also:
+            return  # a slave has it, too, or it was dispatched again
+        self.news[record].append(entry)
+        for topic, queue_id, offset in event.places:
+            place = record[0], topic, queue_id, offset
+            self._forget_place(place)
+            self._also[record].append(place)
+            self._at[place] = record
+            if topic.startswith(LMQ_PREFIX):
+                self._in_light[record[0], topic].append(record)
+
+    def _lite_topic_expired(self, entry: Entry) -> None:
+        event = entry.event
+        assert isinstance(event, LiteTopicExpired)
+        broker = self.broker_names.get(event.node, event.node)
+        for record in self._in_light.pop((broker, event.queue), ()):
+            self.news[record].append(entry)
+
+    def _forget_place(self, place: Place) -> None:
+        """Forget what happened to the record that was at a place before."""
+        self.delivered.pop(place, None)
+        self.withheld.pop(place, None)
+        self.collided.pop(place, None)
+        self.pops.forget(place)
 
     def copies(self, entry: Entry) -> tuple[int, int]:
         """Return how many replicas had a record when its producer was answered, and of how many.
@@ -518,6 +563,7 @@ class Chronicle:
     def _forget_record(self, record: Record) -> None:
         """Forget a record that a crash removed; a new record has its offset now."""
         self.news.pop(record, None)
+        self._also.pop(record, None)
         self.made.pop(record, None)
         source = self.made_from.pop(record, None)
         if source is not None:

@@ -242,11 +242,12 @@ class _Search:
         found = self._uncertain
         for place, deliveries in list(self._chronicle.delivered.items()):
             yield
-            broker, topic, queue_id, offset = place
+            broker, queue, queue_id, offset = place
             record = self._chronicle.record_at(*place)
+            topic = self._chronicle.topic_of(record, queue)
             if not self.wants(topic) or (record and self._chronicle.deletion(record)):
                 continue
-            committed = self._chronicle.commits.get((broker, topic, queue_id), {})
+            committed = self._chronicle.commits.get((broker, queue, queue_id), {})
             groups = self._chronicle.receivers(place, deliveries)
             popped = self._chronicle.pops.groups(deliveries)
             for group, times in groups.items():
@@ -263,7 +264,7 @@ class _Search:
                         acked = "never acked"
                     else:
                         acked = NOT_YET_ACKED if self._is_new(deliveries, group) else NOT_FINISHED
-                    ignored = self._chronicle.ignored.get((broker, topic, queue_id), {})
+                    ignored = self._chronicle.ignored.get((broker, queue, queue_id), {})
                     if any(rising.past(offset) for rising in ignored.get(group, ())):
                         acked = f"not acked: its commits have no effect, {RESET_PENDING}"
                     found.add(topic, f"delivered {times_text(times)} to {group}, {acked}", name)
@@ -289,7 +290,9 @@ class _Search:
             yield
             place = one.broker, one.topic, one.queue_id, one.offset
             self._out.add((*place, one.group))
-            if not self.wants(one.topic):
+            record = self._chronicle.record_at(*place)
+            topic = self._chronicle.topic_of(record, one.topic)
+            if not self.wants(topic):
                 continue
             left_ms = one.visible_at_ms - clock.now_ms()
             until = f"invisible until {clock_text(one.visible_at_ms)}"
@@ -298,7 +301,6 @@ class _Search:
             late = "" if left_ms > 0 or one.in_order else NOT_REVIVED
             frozen = "; the clock is frozen" if clock.frozen else ""
             held = one.client_id or one.peer or "a client that the journal does not know"
-            record = self._chronicle.record_at(*place)
             name = f"offset {one.offset}" if record is None else self.name(record)
             deliveries = self._chronicle.delivered.get(place, ())
             number = self._chronicle.receivers(place, deliveries)[one.group]
@@ -310,7 +312,7 @@ class _Search:
             times = times_text(max(one.attempt, earlier + number))
             more = self._ignored(place, one.group) + late
             found.add(
-                one.topic,
+                topic,
                 f"popped {times} by {one.group}{again}, {until}, held by {held}{frozen}{more}",
                 name,
             )
@@ -348,7 +350,9 @@ class _Search:
     ) -> None:
         topic = event.topic
         place = record[0], topic, event.queue_id, event.queue_offset
-        deliveries = self._chronicle.delivered.get(place, ())
+        deliveries = [*self._chronicle.delivered.get(place, ())]
+        for further in self._chronicle.further_places(record):
+            deliveries += self._chronicle.delivered.get(further, ())
         groups = {getattr(one.event, "group", "") for one in deliveries}
         groups = {group for group in groups if self._examines(group)}
         add_dropped(self._chronicle, place, groups, found, name)

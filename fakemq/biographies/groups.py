@@ -16,9 +16,11 @@ from fakemq.errors import did_you_mean
 from fakemq.events.core import LogAppended
 from fakemq.journal.journal import clock_text
 from fakemq.protocol.bodies.queue import MessageQueue
+from fakemq.protocol.properties import LITE_TOPIC
 from fakemq.protocol.subscription import is_tag_type
 from fakemq.protocol.sysflag import PermName
 from fakemq.protocol.topics import RETRY_PREFIX, TOOLS_GROUP
+from fakemq.protocol.v5.lite import is_parent_type, lite_queue
 
 if TYPE_CHECKING:
     from fakemq.biographies.chronicle import Chronicle
@@ -78,6 +80,10 @@ class Undelivered:
         if stored.queue_id >= config.read_queue_nums:
             queues = config.read_queue_nums
             return [Reason(f"queue {stored.queue_id} is not one of the {queues} to read")]
+        lite = is_parent_type(config.attributes) and stored.properties.get(LITE_TOPIC)
+        if lite:
+            bound = [self._group] if self._group is not None else _bound_groups(core, topic)
+            return [_no_lite(broker, topic, lite, one) for one in bound]
         groups = _groups(core, self._chronicle, topic) if self._group is None else [self._group]
         if not groups:
             if topic not in self._mistyped:
@@ -125,6 +131,30 @@ class Undelivered:
         if refused is not None:
             return Reason(refused)
         return Reason(f"no member of group {group} has pulled it", certain=False)
+
+
+def _no_lite(broker: Broker, topic: str, lite: str, group: str) -> Reason:
+    """Return why a group has not received a message of a lite topic."""
+    queue = lite_queue(topic, lite) or ""
+    for offset, at_ms, _ in broker.out_in_order(queue, group, 0):
+        if at_ms > broker.clock.now_ms():
+            until = clock_text(at_ms - broker.clock.skew_ms)
+            return Reason(
+                f"group {group} consumes its lite topic {lite} in order, and offset {offset} is"
+                f" not acknowledged and invisible until {until}"
+            )
+    done = "popped from" if broker.has_lite_subscriber(group, topic, queue) else "subscribed to"
+    return Reason(f"no client of group {group} has {done} its lite topic {lite}", certain=False)
+
+
+def _bound_groups(core: ClusterCore, topic: str) -> list[str]:
+    """Return the groups that are bound to the parent of lite topics."""
+    from fakemq.broker.v5.lite.settings import LiteGroups  # few topics are for lite topics
+
+    found: set[str] = set()
+    for broker in core.brokers.values():
+        found |= LiteGroups(broker.groups).bound_to().get(topic, set())
+    return sorted(found)
 
 
 def _refusing_slaves(core: ClusterCore, master: Broker) -> str:

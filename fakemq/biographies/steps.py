@@ -129,6 +129,31 @@ class Dispatched(Step, frozen=True, kw_only=True, gc=False):
         return f"dispatched at {self.node}"
 
 
+class FurtherQueues(Step, frozen=True, kw_only=True, gc=False):
+    """The message is in queues that it names, beside its own, such as that of a lite topic."""
+
+    places: tuple[tuple[str, int, int], ...]
+    """Topic, queue id and offset of each."""
+
+    def text(self) -> str:
+        shown = [f"{topic} {self.node}/{id}@{offset}" for topic, id, offset in self.places[:3]]
+        more = len(self.places) - len(shown)
+        return f"also in {', '.join(shown)}{f' and {more} more' if more else ''}"
+
+
+class LiteTopicEnded(Step, frozen=True, kw_only=True, gc=False):
+    """The lite topic of the message was deleted: no consumer gets the message any more."""
+
+    queue: str
+    """The light queue of the lite topic."""
+    idle_ms: int
+    """For how long it had had no message."""
+
+    def text(self) -> str:
+        idle = self.idle_ms // 1000
+        return f"{self.queue} deleted, after {idle} s without a message: no consumer gets it"
+
+
 class Delayed(Step, frozen=True, kw_only=True, gc=False):
     """The message waits for its delay level to end."""
 

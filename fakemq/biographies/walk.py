@@ -142,9 +142,10 @@ class Walk:
         if appended is not None:
             self._replicas(record, appended, first=not made)
         if place is not None and place[1] not in _UNSEEN:
-            self._deliveries(place, inherited)
-            self._steps += commit_steps(chronicle, place, appended, self._why)
-            self._popped(place)
+            for one in (place, *chronicle.further_places(record)):
+                self._deliveries(one, inherited)
+                self._steps += commit_steps(chronicle, one, appended, self._why)
+                self._popped(one)
         for target, entry in chronicle.made.get(record, ()):
             why = self._why(entry)
             copy = chronicle.appended.get(target)
@@ -205,6 +206,10 @@ class Walk:
         match event:
             case events.Dispatched() if seen and not self._nodes.is_slave(node):
                 self._add(steps.Dispatched, entry)
+            case events.AlsoQueued():
+                self._add(steps.FurtherQueues, entry)
+            case events.LiteTopicExpired():
+                self._add(steps.LiteTopicEnded, entry)
             case events.Scheduled():
                 self._delayed(entry, event)
             case events.TransactionDiscarded():

@@ -1,5 +1,7 @@
 """Reads a cluster's nodes: makes the snapshots that tests see from tables and stores."""
 
+# Over 400 lines: each view is read in one pass over queues and journal.
+
 from __future__ import annotations
 
 from collections import defaultdict
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 
     from fakemq.broker.broker import Broker
     from fakemq.core.cluster import ClusterCore
+    from fakemq.events.store import AlsoQueued
 
 
 def text(entries: list[Entry]) -> str:
@@ -95,13 +98,28 @@ def _written_queues(core: ClusterCore, topic: str) -> Iterator[tuple[Broker, int
 
 def lag(core: ClusterCore, group: str, topic: str) -> int:
     """Return how many messages of ``topic`` are beyond the committed offsets of ``group``."""
-    committed = offsets(core, group, topic)
     behind = 0
-    for broker, queue_id in _written_queues(core, topic):
-        first = broker.store.min_offset_in_queue(topic, queue_id)
-        done = committed.get((broker.config.broker_name, queue_id), 0)
-        behind += max(0, broker.store.max_offset_in_queue(topic, queue_id) - max(first, done))
+    for broker in holders(core):
+        store = broker.store
+        for name in _consumed_as(broker, topic):
+            committed = broker.offsets.query_all(group, name)
+            for queue_id in store.queue_ids(name):
+                first = store.min_offset_in_queue(name, queue_id)
+                done = committed.get(queue_id, 0)
+                behind += max(0, store.max_offset_in_queue(name, queue_id) - max(first, done))
     return behind
+
+
+def _consumed_as(broker: Broker, topic: str) -> Iterable[str]:
+    """Return the names by which groups consume a topic: its own, or those of its lite topics."""
+    config = broker.topics.select(topic)
+    if config is None or not config.attributes:
+        return (topic,)
+    from fakemq.protocol.v5.lite import belongs_to, is_parent_type  # few topics have attributes
+
+    if not is_parent_type(config.attributes):
+        return (topic,)
+    return [one for one in broker.store.queues.topics() if belongs_to(one, topic)]
 
 
 def offsets(core: ClusterCore, group: str, topic: str) -> dict[tuple[str, int], int]:
@@ -303,10 +321,18 @@ def _biographies(
 ) -> Steps[tuple[dict[Place, int], dict[Place, list[Delivery]]]]:
     """Return, from the journal, the order in which messages were stored, and deliveries.
 
-    Only the entries after ``since_seq`` count.
+    Only the entries after ``since_seq`` count. A delivery from another queue that a message names,
+    such as that of its lite topic, counts, too.
     """
     names = {broker.name: broker.config.broker_name for broker in core.brokers.values()}
     appended: dict[Place, int] = {}
+    records: dict[tuple[str, int], Place] = {}
+    also: dict[tuple[str, str, int, int], Place] = {}
+    further: type[AlsoQueued] | None = None
+    if any(broker.config.enable_multi_dispatch for broker in core.brokers.values()):
+        from fakemq.events import store  # most clusters have none
+
+        further = store.AlsoQueued
     delivered: dict[Place, list[Delivery]] = defaultdict(list)
     seq, last_seq = since_seq, core.journal.last_seq
     while seq < last_seq and (entries := core.journal.after(seq, _ENTRIES_A_STEP)):
@@ -314,11 +340,24 @@ def _biographies(
             event = entry.event
             if isinstance(event, LogAppended):
                 if event.topic == topic:
-                    appended[names[event.node], event.queue_id, event.queue_offset] = entry.seq
-            elif isinstance(event, Delivered) and event.topic == topic:
+                    place = names[event.node], event.queue_id, event.queue_offset
+                    appended[place] = entry.seq
+                    if further is not None:
+                        records[names[event.node], event.phy_offset] = place
+            elif further is not None and isinstance(event, further):
+                of = records.get((names[event.node], event.phy_offset))
+                if of is not None:
+                    also |= {(names[event.node], *place): of for place in event.places}
+            elif isinstance(event, Delivered) and (also or event.topic == topic):
                 delivery = Delivery(event.group, event.peer, entry.at_ms)
+                name, queue_id = names[event.node], event.queue_id
                 for offset in event.offsets:
-                    delivered[names[event.node], event.queue_id, offset].append(delivery)
+                    if event.topic == topic:
+                        delivered[name, queue_id, offset].append(delivery)
+                        continue
+                    of = also.get((name, event.topic, queue_id, offset))
+                    if of is not None:
+                        delivered[of].append(delivery)
         seq = entries[-1].seq
         yield
     return appended, delivered

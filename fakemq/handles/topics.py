@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from fakemq.biographies.biographer import Biographer
     from fakemq.clock.slices import Steps
     from fakemq.core.changes import GroupSettings
+    from fakemq.handles.lite import LiteHandle
 
 T = TypeVar("T")
 
@@ -71,6 +72,12 @@ class TopicHandle(Handle):
         from fakemq.core import changes
 
         self._call(lambda: changes.set_message_type(self._core, self.name, value))
+
+    def lite(self) -> LiteHandle:
+        """Return the handle on its lite topics, if its type is ``LITE``."""
+        from fakemq.handles.lite import LiteHandle  # few tests have lite topics
+
+        return LiteHandle(self._running, self.name)
 
     def delete(self) -> None:
         """Delete the topic at every broker that has it; offsets that groups committed stay."""

@@ -54,13 +54,14 @@ PUBLIC = {
         TransactionDiscarded TransactionEnded Transferred UnsyncedLost Warned
         ControllerDeposed ControllerElected MasterElected ReplicaInactive ReplicaJoined ReplicaMoved
         ReplicasCleaned SyncStateSetChanged
+        AlsoQueued LiteSubscribed LiteTopicExpired LiteUnsubscribed
     """,
     "fakemq.biographies.steps": """
         Acknowledged Checked CommitIgnored Committed CutOff DeadLettered DelayEnded Delayed
         Delivered Discarded Dispatched Dropped Forgotten HalfStored HandedOver InvisibleTimeChanged
         NotReplicated OrderLost PassedOver PopAcknowledged Popped Recalled Replaced Replicated
         Revived RolledBack SentBack SetBack Step Stored TimerEnded TimerRolled TimerSet Withheld
-        lacks_tag ordinal
+        FurtherQueues LiteTopicEnded lacks_tag ordinal
     """,
     "fakemq.fixtures.factories": """
         rocketmq rocketmq_async rocketmq_freezer rocketmq_noproc rocketmq_proc spark

@@ -1,0 +1,92 @@
+"""The handle on the lite topics of one parent."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fakemq.config.checked import flag, text, whole
+from fakemq.handles.running import Handle, Running
+from fakemq.handles.values import Listing
+
+if TYPE_CHECKING:
+    from fakemq.core.lite import LiteTopic
+
+
+class LiteHandle(Handle):
+    """The lite topics of a parent, at all running masters that have it.
+
+    Raise LookupError if none has, ConfigError for a topic of another type, and for brokers without
+    enableLmq and enableMultiDispatch.
+    """
+
+    def __init__(self, running: Running, parent: str) -> None:
+        super().__init__(running)
+        self.parent = parent
+
+    def bind(
+        self,
+        group: str,
+        *,
+        exclusive: bool = False,
+        everything: bool = False,
+        quota: int | None = None,
+        most_events: int | None = None,
+        begins_anew: bool = False,
+    ) -> None:
+        """Let a group consume these lite topics; a group that does not exist is created.
+
+        :param exclusive: a lite topic has one client of the group at a time
+        :param everything: the clients get the messages of all lite topics
+        :param quota: to how many lite topics a client subscribes at most; 2,000 by default
+        :param most_events: how many lite topics with news wait for one client; 400 by default
+        :param begins_anew: a client that subscribes to a lite topic that another client had, or
+            that was unsubscribed, begins at its first message
+        """
+        from fakemq.core.lite import bind
+
+        text("group", group)
+        model = "Exclusive" if flag("exclusive", exclusive) else "Shared"
+        attributes = {"lite.sub.model": model}
+        if flag("everything", everything):
+            attributes["lite.sub.wildcard"] = "true"
+        if quota is not None:
+            attributes["lite.sub.client.quota"] = str(whole("quota", quota, -1, (1 << 63) - 1))
+        if most_events is not None:
+            events = whole("most_events", most_events, 10, (1 << 31) - 1)
+            attributes["lite.sub.client.max.event.cnt"] = str(events)
+        if flag("begins_anew", begins_anew):
+            attributes["lite.sub.reset.offset.exclusive"] = "true"
+            attributes["lite.sub.reset.offset.unsubscribe"] = "true"
+        self._call(lambda: bind(self._core, self.parent, group, attributes))
+
+    def expire_after(self, minutes: int) -> None:
+        """Let a lite topic end after this time without a message; -1 for never.
+
+        Brokers look every 2 min, behind their first quarter of an hour.
+        """
+        from fakemq.broker.v5.attributes import LITE_MAX_MINUTES as MAX_MINUTES
+        from fakemq.core.lite import expire_after
+
+        whole("minutes", minutes, -1, MAX_MINUTES)
+        self._call(lambda: expire_after(self._core, self.parent, minutes))
+
+    def topics(self) -> list[LiteTopic]:
+        """Return the lite topics that have messages or subscribers, by broker and name."""
+        from fakemq.core.lite import lite_topics  # few tests have lite topics
+
+        return Listing(self._call(lambda: lite_topics(self._core, self.parent)))
+
+    def unsubscribe(self, name: str, group: str) -> int:
+        """Take a lite topic from all clients of a group, as a client in an exclusive group does.
+
+        Each is notified to unsubscribe. Return how many there were; raise LookupError if there was
+        none.
+        """
+        from fakemq.core.lite import unsubscribe
+
+        text("name", name)
+        text("group", group)
+        return self._call(lambda: unsubscribe(self._core, self.parent, name, group))
+
+    def __repr__(self) -> str:
+        return f"<lite topics of {self.parent}>"
