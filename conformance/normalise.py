@@ -35,6 +35,9 @@ UNORDERED = frozenset(
             "consumeTimeSpanSet",
             "consumeStatsList",
             "messageQueueAssignments",
+            "groups",
+            "liteTopicSet",
+            "subscriber",
         ),
     }
 )

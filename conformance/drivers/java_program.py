@@ -86,6 +86,8 @@ GRPC_SCENARIOS = (
     "grpcplain",
     "grpctls",
     "grpcunknown",
+    "grpclite",
+    "grpclitemoved",
 )
 """Those of RocketMQ 5's own clients, behind a proxy."""
 ACCESS_SCENARIO = "access"

@@ -41,6 +41,8 @@ CONFIG = {
     "transactionOpBatchInterval": "10",
     "enablePropertyFilter": "true",
     "recallMessageEnable": "true",
+    "enableLmq": "true",
+    "enableMultiDispatch": "true",
 }
 """Broker properties with which nothing takes long and nothing is switched off."""
 

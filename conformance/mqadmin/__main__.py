@@ -17,7 +17,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--show", action="store_true", help="print what mqadmin says of the fake")
     parser.add_argument("--table", action="store_true", help="print the table of docs/mqadmin.md")
     parser.add_argument(
-        "parts", nargs="*", help="open, letters, replicas, accounts, v5, users, controllers"
+        "parts", nargs="*", help="open, letters, replicas, accounts, v5, users, lite, controllers"
     )
     options = parser.parse_args(arguments)
     if options.table:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from conformance.mqadmin.controllers import CONTROLLED
+from conformance.mqadmin.lite import LITE
 from conformance.mqadmin.script import PARTS
 from conformance.mqadmin.users import USERS
 from conformance.mqadmin.v5 import V5
 
-ALL_PARTS = (*PARTS, V5, USERS, CONTROLLED)
+ALL_PARTS = (*PARTS, V5, USERS, LITE, CONTROLLED)

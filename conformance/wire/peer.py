@@ -31,6 +31,7 @@ _ANSWERED_WITH_RECORDS = frozenset(
     {
         *(RequestCode.PULL_MESSAGE, RequestCode.VIEW_MESSAGE_BY_ID, RequestCode.QUERY_MESSAGE),
         *(RequestCode.LITE_PULL_MESSAGE, RequestCode5.POP_MESSAGE, RequestCode5.PEEK_MESSAGE),
+        RequestCode5.POP_LITE_MESSAGE,
     }
 )
 _ASKED_WITH_RECORDS: Mapping[int, str] = {

@@ -19,6 +19,9 @@ import org.apache.rocketmq.client.apis.ClientServiceProvider;
 import org.apache.rocketmq.client.apis.consumer.ConsumeResult;
 import org.apache.rocketmq.client.apis.consumer.FilterExpression;
 import org.apache.rocketmq.client.apis.consumer.FilterExpressionType;
+import org.apache.rocketmq.client.apis.consumer.LitePushConsumer;
+import org.apache.rocketmq.client.apis.consumer.MessageListener;
+import org.apache.rocketmq.client.apis.consumer.OffsetOption;
 import org.apache.rocketmq.client.apis.consumer.PushConsumer;
 import org.apache.rocketmq.client.apis.consumer.SimpleConsumer;
 import org.apache.rocketmq.client.apis.message.Message;
@@ -54,6 +57,8 @@ final class GrpcClients {
         scenarios.put("grpcunknown", GrpcClients::unknown);
         scenarios.put("grpctls", GrpcClients::tls);
         scenarios.put("grpcfailover", GrpcClients::failOver);
+        scenarios.put("grpclite", GrpcClients::lite);
+        scenarios.put("grpclitemoved", GrpcClients::liteMoved);
     }
 
     private static ClientConfiguration configuration() {
@@ -79,10 +84,15 @@ final class GrpcClients {
 
     /** Creates a group that tries three times, the second and third time after a second. */
     private static String group(Lab lab, String name, boolean orderly) throws Exception {
+        return group(lab, name, orderly, Map.of());
+    }
+
+    private static String group(Lab lab, String name, boolean orderly, Map<String, String> attributes) throws Exception {
         SubscriptionGroupConfig config = new SubscriptionGroupConfig();
         config.setGroupName(lab.group(name));
         config.setRetryMaxTimes(ATTEMPTS - 1);
         config.setConsumeMessageOrderly(orderly);
+        config.setAttributes(attributes);
         GroupRetryPolicy policy = new GroupRetryPolicy();
         policy.setCustomizedRetryPolicy(new CustomizedRetryPolicy(new long[] {1000}));
         config.setGroupRetryPolicy(policy);
@@ -328,6 +338,76 @@ final class GrpcClients {
         for (long deadline = System.nanoTime() + 45_000_000_000L; System.nanoTime() < deadline && !hear.call(); ) {
             continue;
         }
+    }
+
+    private static LitePushConsumer liteConsumer(Lab lab, String group, String topic, MessageListener listener) throws Exception {
+        LitePushConsumer consumer = PROVIDER.newLitePushConsumerBuilder().setClientConfiguration(configuration()).bindTopic(topic)
+            .setConsumerGroup(group).setMessageListener(listener).build();
+        lab.atEnd(consumer::close);
+        return consumer;
+    }
+
+    private static String heardOf(MessageView message) {
+        return key(message) + " of " + message.getLiteTopic().orElse(null) + " attempt " + message.getDeliveryAttempt();
+    }
+
+    /** Subscribes to some lite topics, to one more with all that it has, and no longer to another one. */
+    private static void lite(Lab lab) throws Exception {
+        String topic = topic(lab, "GrpcLite", "LITE");
+        String group = group(lab, "GrpcLite", false, Map.of("+lite.bind.topic", topic));
+        Producer producer = producer(lab, topic);
+        Set<String> heard = ConcurrentHashMap.newKeySet();
+        LitePushConsumer consumer = liteConsumer(lab, group, topic, message -> {
+            heard.add(heardOf(message));
+            return key(message).equals("m1") && message.getDeliveryAttempt() == 1 ? ConsumeResult.FAILURE : ConsumeResult.SUCCESS;
+        });
+        consumer.subscribeLite("a");
+        consumer.subscribeLite("b");
+        for (int i = 0; i < 9; i++) {
+            producer.send(message(topic, "m" + i).setLiteTopic("abc".substring(i % 3, i % 3 + 1)).build());
+        }
+        Lab.await("six messages, one twice", 90, () -> heard.size() >= 7);
+        lab.say("heard", new TreeSet<>(heard));
+        lab.say("lite topics", new TreeSet<>(consumer.getLiteTopicSet()));
+        heard.clear();
+        consumer.subscribeLite("c", OffsetOption.MIN_OFFSET);
+        Lab.await("three messages", 90, () -> heard.size() >= 3);
+        lab.say("of a third one", new TreeSet<>(heard));
+        heard.clear();
+        consumer.unsubscribeLite("a");
+        producer.send(message(topic, "unheard").setLiteTopic("a").build());
+        producer.send(message(topic, "heard").setLiteTopic("b").build());
+        Lab.await("a message", 90, () -> heard.size() >= 1);
+        lab.say("without the first one", new TreeSet<>(heard));
+        lab.sayFailure("a name that no lite topic has", () -> producer.send(message(topic, "odd").setLiteTopic("a b").build()));
+        lab.sayFailure("without a lite topic", () -> producer.send(message(topic, "plain").build()));
+    }
+
+    /** A lite topic of an exclusive group moves to the client that subscribes last. */
+    private static void liteMoved(Lab lab) throws Exception {
+        String topic = topic(lab, "GrpcLiteMoved", "LITE");
+        String group = group(lab, "GrpcLiteMoved", false, Map.of("+lite.bind.topic", topic, "+lite.sub.model", "Exclusive"));
+        Producer producer = producer(lab, topic);
+        Set<String> heard = ConcurrentHashMap.newKeySet();
+        LitePushConsumer first = liteConsumer(lab, group, topic, message -> {
+            heard.add("first " + heardOf(message));
+            return ConsumeResult.SUCCESS;
+        });
+        first.subscribeLite("a");
+        first.subscribeLite("b");
+        producer.send(message(topic, "m0").setLiteTopic("a").build());
+        Lab.await("a message", 90, () -> heard.size() >= 1);
+        LitePushConsumer second = liteConsumer(lab, group, topic, message -> {
+            heard.add("second " + heardOf(message));
+            return ConsumeResult.SUCCESS;
+        });
+        second.subscribeLite("a");
+        Lab.await("the end of a subscription", 90, () -> first.getLiteTopicSet().size() == 1);
+        lab.say("left to the first", first.getLiteTopicSet());
+        producer.send(message(topic, "m1").setLiteTopic("a").build());
+        producer.send(message(topic, "m2").setLiteTopic("b").build());
+        Lab.await("three messages", 90, () -> heard.size() >= 3);
+        lab.say("heard", new TreeSet<>(heard));
     }
 
     private static void fifo(Lab lab) throws Exception {
