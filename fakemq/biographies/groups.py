@@ -20,13 +20,13 @@ from fakemq.protocol.properties import LITE_TOPIC
 from fakemq.protocol.subscription import is_tag_type
 from fakemq.protocol.sysflag import PermName
 from fakemq.protocol.topics import RETRY_PREFIX, TOOLS_GROUP
-from fakemq.protocol.v5.lite import is_parent_type, lite_queue
 
 if TYPE_CHECKING:
     from fakemq.biographies.chronicle import Chronicle
     from fakemq.broker.broker import Broker
     from fakemq.clock.slices import Steps
     from fakemq.core.cluster import ClusterCore
+    from fakemq.protocol.bodies.topic import TopicConfig
     from fakemq.protocol.message import MessageExt
 
 
@@ -80,8 +80,8 @@ class Undelivered:
         if stored.queue_id >= config.read_queue_nums:
             queues = config.read_queue_nums
             return [Reason(f"queue {stored.queue_id} is not one of the {queues} to read")]
-        lite = is_parent_type(config.attributes) and stored.properties.get(LITE_TOPIC)
-        if lite:
+        lite = stored.properties.get(LITE_TOPIC)
+        if lite and _is_parent(config):
             bound = [self._group] if self._group is not None else _bound_groups(core, topic)
             return [_no_lite(broker, topic, lite, one) for one in bound]
         groups = _groups(core, self._chronicle, topic) if self._group is None else [self._group]
@@ -133,8 +133,16 @@ class Undelivered:
         return Reason(f"no member of group {group} has pulled it", certain=False)
 
 
+def _is_parent(config: TopicConfig) -> bool:
+    from fakemq.protocol.v5.lite import is_parent_type  # few messages have lite topics
+
+    return is_parent_type(config.attributes)
+
+
 def _no_lite(broker: Broker, topic: str, lite: str, group: str) -> Reason:
     """Return why a group has not received a message of a lite topic."""
+    from fakemq.protocol.v5.lite import lite_queue
+
     queue = lite_queue(topic, lite) or ""
     for offset, at_ms, _ in broker.out_in_order(queue, group, 0):
         if at_ms > broker.clock.now_ms():
