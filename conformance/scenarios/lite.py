@@ -573,8 +573,7 @@ def lite_too_many(run: Run) -> None:
 
 @scenario(
     "lite: a lite topic without new messages expires",
-    config=LITE,
-    quick={"minLiteTTl": "1000", "liteTtlCheckInterval": "2000"},
+    config={**LITE, "minLiteTTl": "1000", "liteTtlCheckInterval": "2000"},
     releases=FIVE,
     real_s=70,
 )

@@ -58,7 +58,7 @@ class LightRule(NamedTuple):
     multi_dispatch: bool = False
     lmq: bool = False
     limited: bool = False
-    """Whether messages of some topics name no queues, as with 5.5.0."""
+    """Whether messages of some topics name no queues, as with 5.5.0, which stores WAIT, too."""
 
     @classmethod
     def of(cls, config: BrokerConfig) -> LightRule:
@@ -164,7 +164,8 @@ class MultiDispatch:
         """Write into a message its next offset in each named queue, and return these.
 
         None if it names too many. Call `taken` when the message is in the log.
-        Source: store/MultiDispatch.java#wrapMultiDispatch (4.9.7)
+        Source: store/MultiDispatch.java#wrapMultiDispatch (4.9.7),
+        store/CommitLog.java#handlePropertiesForLmqMsg (5.5.0)
         """
         rule = LightRule.of(self._config)
         stored = message.properties[INNER_MULTI_DISPATCH].encode("utf-8", "replace")
@@ -178,7 +179,10 @@ class MultiDispatch:
             entries.append(LightEntry(topic, queue_id, offset))
         offsets = SEPARATOR.join(str(entry.queue_offset) for entry in entries)
         message.properties = message.properties | {INNER_MULTI_QUEUE_OFFSET: offsets}
-        message.properties_string = encode_properties(message.properties, without=WAIT_STORE_MSG_OK)
+        if rule.limited and not message.wait_store_msg_ok:
+            message.properties[WAIT_STORE_MSG_OK] = "false"
+        without = None if rule.limited else WAIT_STORE_MSG_OK
+        message.properties_string = encode_properties(message.properties, without=without)
         return entries
 
     def taken(self, entries: list[LightEntry]) -> None:

@@ -17,6 +17,7 @@ from fakemq.protocol.headers.send import ConsumerSendMsgBackRequestHeader
 from fakemq.protocol.timers import RecallHandle
 from fakemq.protocol.v5.codes import RequestCode5
 from fakemq.protocol.v5.headers.timer import RecallMessageRequestHeader
+from tests.support.lites import LITE_KEYS
 from tests.support.popper import Popper
 from tests.support.pops import GROUP, ack_header, change_header
 
@@ -269,6 +270,17 @@ def rollback_of_what_is_committed(run: Run) -> Iterable[Biography]:
     return lives
 
 
+def message_without_a_lite_topic(run: Run) -> Iterable[Biography]:
+    run.mq.seed("sessions", ["one"])
+    return run.lives("sessions")
+
+
+def lite_topic_that_never_ends(run: Run) -> Iterable[Biography]:
+    run.mq.seed("sessions", ["one"], properties={"__LITE_TOPIC": "a"})
+    run.mq.clock.advance("1h")
+    return run.lives("sessions")
+
+
 RUNS: dict[type[steps.Step], Callable[[Run], Iterable[Biography]]] = {
     steps.Forgotten: stored,
     steps.Stored: refused_send,
@@ -277,6 +289,8 @@ RUNS: dict[type[steps.Step], Callable[[Run], Iterable[Biography]]] = {
     steps.Replicated: slave_that_is_down,
     steps.NotReplicated: replicated,
     steps.Dispatched: waiting_delay,
+    steps.FurtherQueues: message_without_a_lite_topic,
+    steps.LiteTopicEnded: lite_topic_that_never_ends,
     steps.Delayed: delay_of_level_0,
     steps.DelayEnded: waiting_delay,
     steps.HandedOver: waiting_delay,
@@ -322,8 +336,11 @@ def test_step_is_absent_without_its_effect(kind: type[steps.Step]) -> None:
             clock="frozen",
             slaves=1,
             role="SYNC_MASTER",
-            topics={"orders": {"queues": 1, "message_type": "NORMAL"}},
-            config={"recallMessageEnable": "true", "enableMixedMessageType": "true"},
+            topics={
+                "orders": {"queues": 1, "message_type": "NORMAL"},
+                "sessions": {"queues": 1, "message_type": "LITE"},
+            },
+            config={"recallMessageEnable": "true", "enableMixedMessageType": "true"} | LITE_KEYS,
         ) as mq,
         Popper(mq.namesrv_addr, consumer_group=GROUP, producer_group="shop") as client,
     ):

@@ -60,6 +60,10 @@ ROWS: dict[str, dict[str, str]] = {
         "unregister_client: config": "It is an argument of what yields, and read before."
     },
     "broker/v5/handlers/get_consume_stats.py": {"get_consume_stats: config": ANSWER},
+    "broker/v5/lite/expiry.py": {
+        "LiteExpiry.parent_deleted: groups": "A group that is bound later has consumed nothing."
+    },
+    "broker/v5/lite/tools.py": {"broker_info: config": ANSWER, "parent_info: config": ANSWER},
     "broker/pulling/held_queue.py": {
         "HeldQueue._wanting: pulls": "An empty one is skipped; each pull is asked whether it waits."
     },

@@ -24,7 +24,7 @@ NEVER_WRITTEN = {
     *(RequestCode.RESET_CONSUMER_OFFSET_IN_CONSUMER, RequestCode.RESET_CONSUMER_OFFSET_IN_BROKER),
     *(RequestCode.ADJUST_CONSUMER_THREAD_POOL, RequestCode.WHO_CONSUME_THE_MESSAGE),
     *(RequestCode.REGISTER_FILTER_SERVER, RequestCode.REGISTER_MESSAGE_FILTER_CLASS),
-    RequestCode5.GET_CLIENT_CONFIG,
+    *(RequestCode5.GET_CLIENT_CONFIG, RequestCode5.ACK_LITE_MESSAGE),
 }
 """Codes with a name in Java, which no processor answers."""
 

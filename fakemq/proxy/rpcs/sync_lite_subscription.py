@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     from fakemq.proxy.call import Context
     from fakemq.proxy.proxy import Proxy
 
-_ACTIONS: Final = ("PARTIAL_ADD", "PARTIAL_REMOVE", "COMPLETE_ADD", "COMPLETE_REMOVE")
-_PARTIAL_ADD: Final = 0
+_PARTIAL_ADD: Final = "PARTIAL_ADD"
+_ACTIONS: Final = (_PARTIAL_ADD, "PARTIAL_REMOVE", "COMPLETE_ADD", "COMPLETE_REMOVE")
 _QUOTA_BUFFER: Final = 300
 _POLICIES: Final = (POLICY_LAST, POLICY_MIN, POLICY_MAX)
 
@@ -52,13 +52,14 @@ def sync_lite_subscription(
 ) -> Waits[SyncLiteSubscriptionResponse]:
     topic, group = checked_topic(request.topic), checked_group(request.group)
     check_count(len(request.lite_topic_set), "lite topics")
-    adds = request.action == _PARTIAL_ADD
+    action = _action(request.action)
+    adds = action == _PARTIAL_ADD
     lites = list(dict.fromkeys(request.lite_topic_set))
     if adds:
         for lite_topic in lites:
             check_lite_topic(lite_topic)
     change = LiteSubscriptionDTO(
-        action=_ACTIONS[request.action],
+        action=action,
         client_id=context.client_id,
         group=group,
         topic=topic,
@@ -85,10 +86,29 @@ def _check_quota(proxy: Proxy, group: str, count: int) -> None:
         )
 
 
+def _action(number: int) -> str:
+    """Source: ClientActivity.java#toLiteAction (5.5.0)"""
+    if 0 <= number < len(_ACTIONS):
+        return _ACTIONS[number]
+    raise _illegal_argument("unknown LiteSubscriptionAction: UNRECOGNIZED", "toLiteAction", 326)
+
+
+def _illegal_argument(text: str, function: str, line: int) -> RpcError:
+    return java_error(
+        text,
+        "IllegalArgumentException",
+        "org.apache.rocketmq.proxy.grpc.v2.client.ClientActivity"
+        f".{function}(ClientActivity.java:{line})",
+    )
+
+
 def _option(said: messages.OffsetOption) -> OffsetOption:
     """Source: ClientActivity.java#toOffsetOption (5.5.0)"""
     kind = said.WhichOneof("offset_type")
     if kind == "policy":
+        if not 0 <= said.policy < len(_POLICIES):
+            text = "Unknown OffsetOption.Policy value: UNRECOGNIZED"
+            raise _illegal_argument(text, "toOffsetPolicy", 273)
         return OffsetOption(type=POLICY, value=_POLICIES[said.policy])
     if kind == "offset":
         return OffsetOption(type=OFFSET, value=said.offset)
@@ -96,9 +116,5 @@ def _option(said: messages.OffsetOption) -> OffsetOption:
         return OffsetOption(type=TAIL_N, value=said.tail_n)
     if kind == "timestamp":
         return OffsetOption(type=TIMESTAMP, value=said.timestamp)
-    raise java_error(
-        "Unknown OffsetOption type: OFFSETTYPE_NOT_SET",
-        "IllegalArgumentException",
-        "org.apache.rocketmq.proxy.grpc.v2.client.ClientActivity"
-        ".toOffsetOption(ClientActivity.java:298)",
-    )
+    text = "Unknown OffsetOption type: OFFSETTYPE_NOT_SET"
+    raise _illegal_argument(text, "toOffsetOption", 259)

@@ -22,6 +22,8 @@ from tests.support.proxy_lab import (
 )
 
 PARENT, GROUP = "sessions", "agents"
+UNKNOWN: Any = 9
+"""Of no action and no policy."""
 
 
 @pytest.fixture
@@ -61,7 +63,7 @@ def join(client: FrontClient, group: str = GROUP, *topics: str) -> Asked:
 def sync(
     client: FrontClient,
     *lites: str,
-    action: str = "PARTIAL_ADD",
+    action: Any = "PARTIAL_ADD",
     group: str = GROUP,
     topic: str = PARENT,
     **more: Any,
@@ -163,6 +165,9 @@ def test_received_message_is_renewed_with_its_lite_topic(
         (["a"], {"group": "usual"}, 40002),
         ([f"l{number}" for number in range(306)], {}, 42902),
         (["a"], {"offset_option": m.OffsetOption()}, 50001),
+        (["a"], {"offset_option": m.OffsetOption(policy=UNKNOWN)}, 50001),
+        (["a"], {"action": UNKNOWN}, 50001),
+        (["a"], {"action": -1}, 50001),
     ],
 )
 def test_subscription_is_refused(

@@ -95,13 +95,13 @@ def _change_one(
                 ResponseCode5.ILLEGAL_OPERATION,
                 "java.lang.IllegalStateException: Consumer group is not allowed to consume.",
             )
-        subscriptions.connect(client_id, session)
         active = [one for one in queues if lite.is_active(one, topic, route)]
         if action == _ADD:
             most = lite.config.max_lite_subscription_count
-            subscriptions.add(client_id, group, topic, active, entry.offset_option, most)
+            option = entry.offset_option
+            subscriptions.add(client_id, group, topic, active, option, most, session)
         else:
-            subscriptions.replace(client_id, group, topic, active)
+            subscriptions.replace(client_id, group, topic, active, session)
     elif action == _REMOVE:
         subscriptions.remove(client_id, group, topic, queues)
     elif action == _REMOVE_ALL:

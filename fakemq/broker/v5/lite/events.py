@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from fakemq.broker.v5.lite.settings import LiteGroups
-    from fakemq.broker.v5.lite.subscriptions import LiteSubscriptions
+    from fakemq.broker.v5.lite.subscriptions import LiteRegistry
     from fakemq.clock.node_clock import NodeClock
     from fakemq.clock.slices import Steps
     from fakemq.clock.timers import Timer
@@ -93,7 +93,7 @@ class LiteEvents:
         clock: NodeClock,
         config: BrokerConfig5,
         groups: LiteGroups,
-        subscriptions: LiteSubscriptions,
+        subscriptions: LiteRegistry,
         queues: Queues,
         randomness: random.Random,
         *,
@@ -185,6 +185,7 @@ class LiteEvents:
         self._avoided.clear()
         self._full.clear()
         for outside, timer in self._timers.items():
+            self._clock.drop_of((self, outside))
             self._clock.cancel(timer)
             self._timers[outside] = None
 
@@ -290,32 +291,36 @@ class LiteEvents:
             more_ms = 0 if is_active else self._randomness.randrange(10_000)
             self._later(client_id, group, delay_ms + more_ms)
             return
-        for queue in list(found.queues):
+        outside, full, queues = events.outside, False, list(found.queues)
+        for queue in queues:
             yield
-            if not self._queues.has_more(queue, group):
-                continue
-            if not events.offer(queue):
-                more_ms = 0 if is_active else self._randomness.randrange(15_000)
-                self._later(client_id, group, delay_ms + more_ms)
-                break
-        self._watch(events.silent_from_ms, outside=events.outside)
+            if self._still_wants(client_id, queue) and self._queues.has_more(queue, group):
+                full = not self._of(client_id, group).offer(queue)
+                if full:
+                    break
+        if client_id not in self._by_client:
+            return  # it has left meanwhile
+        if full:
+            more_ms = 0 if is_active else self._randomness.randrange(15_000)
+            self._later(client_id, group, delay_ms + more_ms)
+        self._watch(self._of(client_id, group).silent_from_ms, outside=outside)
         self._wake(client_id)
+
+    def _still_wants(self, client_id: str, queue: str) -> bool:
+        found = self._subscriptions.find(client_id)
+        return found is not None and queue in found.queues
 
     def _all_of_group(self, group: str) -> Steps[None]:
         """Source: LiteEventDispatcher.java#doFullDispatchForWildcardGroup (5.5.0)"""
         topic = self._groups.bound_topic(group)
         if topic is None:
             return
-        subscribers = self._subscriptions.subscribers_of_all(topic, group)
-        if not subscribers:
-            return
         for queue in self._queues.names():
             yield
-            if (
-                belongs_to(queue, topic)
-                and self._queues.has_more(queue, group)
-                and not self._dispatch(queue, subscribers)
-            ):
+            if not belongs_to(queue, topic) or not self._queues.has_more(queue, group):
+                continue
+            subscribers = self._subscriptions.subscribers_of_all(topic, group)
+            if not subscribers or not self._dispatch(queue, subscribers):
                 break
 
     def _later(self, client_id: str, group: str, delay_ms: int) -> None:
@@ -352,23 +357,41 @@ class LiteEvents:
 
     def _look_at_each(self, outside: bool) -> Steps[None]:
         """Source: LiteEventDispatcher.java#scan (5.5.0)"""
-        for client_id, events in list(self._by_client.items()):
+        self._forget_avoided()
+        for client_id in list(self._by_client):
             yield
-            if events.outside != outside or self._by_client.get(client_id) is not events:
-                continue
-            if self._clock.elapsed_ms(outside=outside) < events.silent_from_ms:
-                self._watch(events.silent_from_ms, outside=outside)
-                continue
-            del self._by_client[client_id]
-            self._avoided[client_id] = self._clock.now_ms() + AVOIDED_MS
-            for queue in events.queues:
-                self.available(events.group, queue, but=client_id)
-        for (client_id, group), (due_ms, on_axis) in list(self._full.items()):
+            self._look_at_client(client_id, outside)
+        for client_id, group in list(self._full):
             yield
-            if on_axis != outside:
-                continue
-            if self._clock.elapsed_ms(outside=outside) < due_ms:
-                self._watch(due_ms, outside=outside)
-                continue
-            self._full.pop((client_id, group), None)
-            yield from self.all_of(group, client_id or None)
+            if self._is_over((client_id, group), outside):
+                yield from self.all_of(group, client_id or None)
+
+    def _forget_avoided(self) -> None:
+        now_ms = self._clock.now_ms()
+        over = [one for one, until_ms in self._avoided.items() if until_ms <= now_ms]
+        for client_id in over:
+            del self._avoided[client_id]
+
+    def _look_at_client(self, client_id: str, outside: bool) -> None:
+        """Give the events of a client that is silent to others."""
+        events = self._by_client.get(client_id)
+        if events is None or events.outside != outside:
+            return
+        if self._clock.elapsed_ms(outside=outside) < events.silent_from_ms:
+            self._watch(events.silent_from_ms, outside=outside)
+            return
+        del self._by_client[client_id]
+        self._avoided[client_id] = self._clock.now_ms() + AVOIDED_MS
+        for queue in events.queues:
+            self.available(events.group, queue, but=client_id)
+
+    def _is_over(self, key: tuple[str, str], outside: bool) -> bool:
+        """Return whether what is there is due for a client or group whose list was full."""
+        due_ms, on_axis = self._full.get(key, (0, not outside))
+        if on_axis != outside:
+            return False
+        if self._clock.elapsed_ms(outside=outside) < due_ms:
+            self._watch(due_ms, outside=outside)
+            return False
+        del self._full[key]
+        return True

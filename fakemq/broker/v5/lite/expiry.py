@@ -46,6 +46,7 @@ class LiteExpiry:
 
     def stop(self) -> None:
         """Look no more."""
+        self._broker.clock.drop_of(self)
         self._broker.clock.cancel(self._timer)
         self._timer = None
 

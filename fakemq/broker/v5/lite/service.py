@@ -12,7 +12,7 @@ from fakemq.broker.v5.lite.expiry import LiteExpiry
 from fakemq.broker.v5.lite.lag import LiteLags
 from fakemq.broker.v5.lite.settings import LiteGroups
 from fakemq.broker.v5.lite.silence import LiteSilence
-from fakemq.broker.v5.lite.subscriptions import LiteSubscriptions
+from fakemq.broker.v5.lite.subscriptions import LiteRegistry
 from fakemq.broker.v5.pop.locks import OrderLocks
 from fakemq.broker.v5.pop.order import OrderTable
 from fakemq.broker.v5.pop.polling import ALL_QUEUES, PopPolling
@@ -57,7 +57,7 @@ class LiteService:
         )
         self.polling = PopPolling(broker.node, config)
         self.lags = LiteLags(config)
-        self.subscriptions = LiteSubscriptions(self.groups, self)
+        self.subscriptions = LiteRegistry(self.groups, self)
         self._started_ms = started_ms = dict.fromkeys((False, True), 0)
         self.events = LiteEvents(
             clock,

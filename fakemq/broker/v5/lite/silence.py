@@ -12,7 +12,7 @@ from fakemq.clock.timers import LEAST_PERIOD_MS, next_tick_ms
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from fakemq.broker.v5.lite.subscriptions import LiteSubscription, LiteSubscriptions
+    from fakemq.broker.v5.lite.subscriptions import LiteRegistry, LiteSubscription
     from fakemq.clock.node_clock import NodeClock
     from fakemq.clock.slices import Steps
     from fakemq.clock.timers import Timer
@@ -27,7 +27,7 @@ class LiteSilence:
         self,
         clock: NodeClock,
         config: BrokerConfig5,
-        subscriptions: LiteSubscriptions,
+        subscriptions: LiteRegistry,
         started_ms: Mapping[bool, int],
     ) -> None:
         self._clock = clock
@@ -46,6 +46,7 @@ class LiteSilence:
     def clear(self) -> None:
         """Wait for no client."""
         for outside, timer in self._timers.items():
+            self._clock.drop_of((self, outside))
             self._clock.cancel(timer)
             self._timers[outside] = None
 
@@ -75,9 +76,10 @@ class LiteSilence:
     def _look_at_each(self, outside: bool) -> Steps[None]:
         most_ms = self._config.lite_subscription_check_timeout_mills
         first_ms = None
-        for client_id, found in self._subscriptions.items():
+        for client_id in self._subscriptions.client_ids():
             yield
-            if found.outside != outside or self._subscriptions.find(client_id) is not found:
+            found = self._subscriptions.find(client_id)
+            if found is None or found.outside != outside:
                 continue
             if self._clock.elapsed_ms(outside=outside) - found.updated_ms > most_ms:
                 self._subscriptions.remove_all(client_id)

@@ -14,7 +14,7 @@ from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.v5.codes import ResponseCode5
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
 
     from fakemq.broker.v5.lite.settings import LiteGroups
     from fakemq.net.session import Session
@@ -63,7 +63,7 @@ class Follower(Protocol):
         """Note the time of a change."""
 
 
-class LiteSubscriptions:
+class LiteRegistry:
     """The subscriptions of one broker, by client and by light queue."""
 
     def __init__(self, groups: LiteGroups, follower: Follower) -> None:
@@ -90,9 +90,9 @@ class LiteSubscriptions:
         """Return the ids of the clients of a group."""
         return [one for one, found in self._by_client.items() if found.group == group]
 
-    def items(self) -> Collection[tuple[str, LiteSubscription]]:
-        """Return each client with its subscription."""
-        return list(self._by_client.items())
+    def client_ids(self) -> list[str]:
+        """Return the ids of all clients."""
+        return list(self._by_client)
 
     def queues(self) -> list[str]:
         """Return the light queues that have subscribers, and the names that stand for all."""
@@ -121,10 +121,6 @@ class LiteSubscriptions:
 
     # -- changing -----------------------------------------------------------------------------
 
-    def connect(self, client_id: str, session: Session) -> None:
-        """Note on which connection a client is notified something."""
-        self._sessions[client_id] = session
-
     def add(
         self,
         client_id: str,
@@ -133,9 +129,11 @@ class LiteSubscriptions:
         queues: Iterable[str],
         option: OffsetOption | None,
         most: int,
+        session: Session,
     ) -> None:
         """Add light queues; raise Refused beyond the quota, and for a group that has all.
 
+        On its connection the client is notified something later.
         Where a lite topic has one subscriber in its group, it is taken from the others, and from
         this one, too, which Java notifies the same.
         Source: LiteSubscriptionRegistryImpl.java#addPartialSubscription (5.5.0)
@@ -151,12 +149,13 @@ class LiteSubscriptions:
                 "java.lang.IllegalStateException:"
                 " subscribe lite operation is not supported for this group",
             )
+        self._sessions[client_id] = session
         found = self._find_or_make(client_id, group, topic)
         subscriber = Subscriber(client_id, found.group)
         for queue in queues:
             self._add_to(found, client_id, queue)
             if self._groups.is_exclusive(group):
-                self._exclude(group, queue)
+                self._exclude(group, queue, by=client_id)
             self._follower.reset(Subscriber(client_id, group), queue, option)
             self._register(subscriber, queue)
 
@@ -172,20 +171,24 @@ class LiteSubscriptions:
             self._remove_from(found, client_id, queue)
             self._unregister(subscriber, queue, resets=resets)
 
-    def replace(self, client_id: str, group: str, topic: str, queues: Collection[str]) -> None:
+    def replace(
+        self, client_id: str, group: str, topic: str, queues: Iterable[str], session: Session
+    ) -> None:
         """Let a client subscribe to exactly these; to all if that is what its group does.
 
         Source: LiteSubscriptionRegistryImpl.java#addCompleteSubscription (5.5.0)
         """
+        wanted = dict.fromkeys(queues)
         if self._groups.has_all(group):
-            queues = (_all_of(topic, group),)
+            wanted = {_all_of(topic, group): None}
             self._with_all.setdefault(topic, set()).add(group)
+        self._sessions[client_id] = session
         found = self._find_or_make(client_id, group, topic)
         subscriber = Subscriber(client_id, found.group)
-        for queue in [one for one in found.queues if one not in queues]:
+        for queue in [one for one in found.queues if one not in wanted]:
             self._remove_from(found, client_id, queue)
             self._unregister(subscriber, queue)
-        for queue in queues:
+        for queue in wanted:
             self._add_to(found, client_id, queue)
             self._register(subscriber, queue)
 
@@ -230,7 +233,7 @@ class LiteSubscriptions:
 
     # -- inside -------------------------------------------------------------------------------
 
-    def _exclude(self, group: str, queue: str) -> None:
+    def _exclude(self, group: str, queue: str, *, by: str | None = None) -> None:
         """Source: LiteSubscriptionRegistryImpl.java#excludeClientByLmqName (5.5.0)"""
         resets = self._groups.resets_when_excluded(group)
         for one in [one for one in self._by_queue.get(queue, ()) if one.group == group]:
@@ -242,6 +245,8 @@ class LiteSubscriptions:
             session = self._sessions.get(one.client_id)
             if session is not None:
                 self._follower.excluded(one, session, queue)
+            if one.client_id != by and one.client_id not in self._by_client:
+                self._sessions.pop(one.client_id, None)
             self._unregister(one, queue, resets=resets)
 
     def _find_or_make(self, client_id: str, group: str, topic: str) -> LiteSubscription:

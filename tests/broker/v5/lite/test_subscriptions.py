@@ -115,6 +115,25 @@ def test_member_with_a_wildcard_gets_what_was_there_before(
     assert bodies(pop_lite(peer)) == [b"1"]
 
 
+def test_refused_clients_are_not_kept(broker: Broker, peer: Peer) -> None:
+    broker5(broker).config.max_lite_subscription_count = 0
+    registry = broker5(broker).lite.subscriptions
+    assert control(peer, "PARTIAL_ADD", "a", client_id="c9").code != 0
+    assert registry.session("c9") is None
+
+
+def test_client_without_lite_topics_is_forgotten(
+    lab: BrokerLab, broker: Broker, peer: Peer
+) -> None:
+    bind(broker, model="Exclusive")
+    registry = broker5(broker).lite.subscriptions
+    subscribe(peer, "a")
+    subscribe(peer, "a", client_id="c2")
+    assert (queues_of(broker), registry.session(CLIENT)) == (None, None)
+    subscribe(peer, "a", client_id="c2")
+    assert registry.session("c2") is not None
+
+
 def test_silent_client_is_forgotten(lab: BrokerLab, broker: Broker, peer: Peer) -> None:
     subscribe(peer, "a")
     lab.pass_time(110_000)
