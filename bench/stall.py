@@ -42,6 +42,7 @@ from bench.stall_lab import (
     pipelined,
     send,
 )
+from bench.stall_lite import LITE
 from conformance.wire import requests
 from fakemq.clock.machine_time import real_wait_ms
 from fakemq.core.cluster import ClusterCore
@@ -553,6 +554,7 @@ ATTACKS: dict[str, tuple[Attack, Attack]] = (
     | GATHERED
     | FRONT
     | ACCOUNTS
+    | LITE
 )
 """What an attacker does: how it is prepared, and the part that is measured."""
 
@@ -580,6 +582,7 @@ def longest_turn_ms(name: str, size: float = 1) -> float:
             reference="5.5.0" if name.endswith((" of 5.5.0", " at the front")) else "4.9.7",
             grpc=name.endswith(" at the front"),
             accounts="with accounts" in name,
+            light_queues=name in LITE,
         )
         stack.callback(lab.close)
         gc.collect()  # the cluster before: its garbage is not of this attack

@@ -67,6 +67,7 @@ class Lab:
         reference: str = "4.9.7",
         grpc: bool = False,
         accounts: bool = False,
+        light_queues: bool = False,
     ) -> None:
         self.size = size
         """How large the attacks are: 1 for the bench, less for tests."""
@@ -79,6 +80,7 @@ class Lab:
                 acl=_RULES if accounts else None,
                 store=folder,
                 config={"enablePropertyFilter": "true"}
+                | ({"enableLmq": "true", "enableMultiDispatch": "true"} if light_queues else {})
                 | ({"mappedFileSizeCommitLog": str(LOG_FILE_BYTES)} if folder else {}),
             )
         )

@@ -8,26 +8,34 @@ Source: broker/processor/LiteSubscriptionCtlProcessor.java (5.5.0)
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from fakemq.broker.v5.lite.subscriptions import NULL_POINTER
-from fakemq.dispatch.answers import Parked, Refused, Reply
-from fakemq.dispatch.outcomes import outcome_of, readable_json
-from fakemq.later import Later
+from fakemq.client.routes import publish_queues
+from fakemq.dispatch.answers import OVERLOAD, Parked, Refused, Reply
+from fakemq.dispatch.long_work import is_overloaded
+from fakemq.dispatch.outcomes import readable_json
+from fakemq.later import drive
 from fakemq.protocol.codes import ResponseCode
-from fakemq.protocol.java import java_hash_map_order
+from fakemq.protocol.java import java_hash_map_order_in_steps
 from fakemq.protocol.v5.bodies.lite import LiteSubscriptionCtlRequestBody, LiteSubscriptionDTO
-from fakemq.protocol.v5.codes import RequestCode5, ResponseCode5
+from fakemq.protocol.v5.codes import ResponseCode5
 from fakemq.protocol.v5.lite import lite_queue
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from fakemq.broker.v5.broker import Broker5
+    from fakemq.clock.slices import Steps
     from fakemq.dispatch.answers import Request
+    from fakemq.later import Waits
     from fakemq.net.session import Session
+    from fakemq.protocol.bodies.queue import MessageQueue
     from fakemq.protocol.bodies.route import TopicRouteData
     from fakemq.protocol.table import NoHeader
+
+_Homes: TypeAlias = "Mapping[str, Sequence[MessageQueue]]"
+"""Parent topic → its queues that producers send to."""
 
 _ADD: Final = "PARTIAL_ADD"
 _REMOVE: Final = "PARTIAL_REMOVE"
@@ -42,52 +50,45 @@ def control(broker: Broker5, request: Request[NoHeader]) -> Parked[NoHeader]:
     body = LiteSubscriptionCtlRequestBody.decode(readable_json(request.body))
     if not body.subscription_set:
         raise Refused(ResponseCode5.ILLEGAL_OPERATION, "LiteSubscriptionCtlRequestBody is empty.")
-    parked: Parked[NoHeader] = Later()
-    entries, session = body.subscription_set, request.session
-    topics = dict.fromkeys(one.topic for one in entries if one.topic and one.lite_topic_set)
-    routes: dict[str, TopicRouteData | None] = {}
-    left = list(topics)
+    return drive(_answer(broker, request.session, body.subscription_set))
 
-    def act() -> Reply[NoHeader]:
-        return _change(broker, session, entries, routes)
 
-    def ask() -> None:
-        if not left:
-            code = RequestCode5.LITE_SUBSCRIPTION_CTL
-            parked.resolve(outcome_of(broker, code, act))
-            return
-        topic = left.pop(0)
-        route = broker.routes.ask(topic)
-
-        def answered() -> None:
-            routes[topic] = route.result()
-            ask()
-
-        route.when_done(answered)
-
-    ask()
-    return parked
+def _answer(
+    broker: Broker5, session: Session, entries: Sequence[LiteSubscriptionDTO]
+) -> Waits[Reply[NoHeader] | None]:
+    homes: dict[str, Sequence[MessageQueue]] = {}
+    for topic in dict.fromkeys(one.topic for one in entries if one.topic and one.lite_topic_set):
+        route: TopicRouteData | None = yield broker.routes.ask(topic)
+        homes[topic] = () if route is None else publish_queues(topic, route)
+    if is_overloaded(broker.clock, session):
+        raise Refused(ResponseCode.SYSTEM_BUSY, OVERLOAD)
+    # In slices for the front, too: its clients are outside.
+    steps = _change(broker, session, entries, homes)
+    count = sum(len(one.lite_topic_set or ()) + 1 for one in entries)
+    changed: Reply[NoHeader] = yield broker.clock.begin(steps, peer=session, count=count).outcome
+    return changed
 
 
 def _change(
-    broker: Broker5,
-    session: Session,
-    entries: Sequence[LiteSubscriptionDTO],
-    routes: Mapping[str, TopicRouteData | None],
-) -> Reply[NoHeader]:
+    broker: Broker5, session: Session, entries: Sequence[LiteSubscriptionDTO], homes: _Homes
+) -> Steps[Reply[NoHeader]]:
     for entry in entries:
         client_id, group, topic = entry.client_id or "", entry.group or "", entry.topic or ""
         if client_id.strip() and group.strip() and topic.strip():
-            _change_one(broker, session, entry, routes.get(topic))
+            yield from _change_one(broker, session, entry, homes.get(topic, ()))
+        yield
     return Reply()
 
 
 def _change_one(
-    broker: Broker5, session: Session, entry: LiteSubscriptionDTO, route: TopicRouteData | None
-) -> None:
+    broker: Broker5,
+    session: Session,
+    entry: LiteSubscriptionDTO,
+    homes: Sequence[MessageQueue],
+) -> Steps[None]:
     lite = broker.lite
     client_id, group, topic = entry.client_id or "", entry.group or "", entry.topic or ""
-    queues = _queues(topic, entry.lite_topic_set or ())
+    queues = yield from _queues(topic, entry.lite_topic_set or ())
     subscriptions, action = lite.subscriptions, entry.action
     if action in (_ADD, _REPLACE):
         if not lite.groups.may_consume(group):
@@ -95,17 +96,21 @@ def _change_one(
                 ResponseCode5.ILLEGAL_OPERATION,
                 "java.lang.IllegalStateException: Consumer group is not allowed to consume.",
             )
-        active = [one for one in queues if lite.is_active(one, topic, route)]
+        active: list[str] = []
+        for queue in queues:
+            if lite.is_active(queue, homes):
+                active.append(queue)
+            yield
         if action == _ADD:
             most = lite.config.max_lite_subscription_count
             option = entry.offset_option
-            subscriptions.add(client_id, group, topic, active, option, most, session)
+            yield from subscriptions.add(client_id, group, topic, active, option, most, session)
         else:
-            subscriptions.replace(client_id, group, topic, active, session)
+            yield from subscriptions.replace(client_id, group, topic, active, session)
     elif action == _REMOVE:
-        subscriptions.remove(client_id, group, topic, queues)
+        yield from subscriptions.remove(client_id, group, topic, queues)
     elif action == _REMOVE_ALL:
-        subscriptions.remove_all(client_id)
+        yield from subscriptions.remove_all(client_id)
     else:
         raise Refused(
             ResponseCode.SYSTEM_ERROR,
@@ -115,6 +120,7 @@ def _change_one(
         )
 
 
-def _queues(topic: str, lites: Iterable[str]) -> list[str]:
+def _queues(topic: str, lites: Sequence[str]) -> Steps[list[str]]:
     """Return the light queues of lite topics, in the order of Java's set; "" for an empty name."""
-    return java_hash_map_order({lite_queue(topic, one) or "": None for one in lites})
+    names = (lite_queue(topic, one) or "" for one in lites)
+    return (yield from java_hash_map_order_in_steps(names))

@@ -98,7 +98,7 @@ class LiteEvents:
         randomness: random.Random,
         *,
         started_ms: Mapping[bool, int],
-        wake: Callable[[str], object],
+        wake: Callable[[str], None],
     ) -> None:
         self._clock = clock
         self._config = config
@@ -127,8 +127,8 @@ class LiteEvents:
         events = self._by_client.get(client_id or "")
         return -1 if events is None else events.accessed_at_ms
 
-    def take(self, client_id: str) -> Iterator[str]:
-        """Yield the light queues that a client is to look into, and take them off its list.
+    def take(self, client_id: str, most: int) -> Iterator[str]:
+        """Yield light queues that a client is to look into, and take them off its list.
 
         Without liteEvent mode these are all to which it subscribes.
         """
@@ -137,11 +137,18 @@ class LiteEvents:
             yield from () if found is None else list(found.queues)
             return
         events = self._by_client.get(client_id)
-        while events is not None and events.queues:
+        while events is not None and events.queues and most > 0:
             self._accessed(events)
             queue = next(iter(events.queues))
             del events.queues[queue]
             yield queue
+            most -= 1
+
+    def look_again(self, client_id: str) -> None:
+        """Let a pop that has just been held look into what it has left."""
+        events = self._by_client.get(client_id)
+        if events is not None and events.queues:
+            self._clock.call_later(0, lambda: self._wake(client_id), kind="lite_events")
 
     # -- events -------------------------------------------------------------------------------
 
@@ -172,12 +179,16 @@ class LiteEvents:
         elif self._queues.end_of(queue) > 0:
             self.available(subscriber.group, queue)
 
-    def left(self, subscriber: Subscriber) -> None:
+    def left(self, subscriber: Subscriber) -> Steps[None]:
         """Let others look into what a client has not looked into."""
         events = self._by_client.pop(subscriber.client_id, None)
         if events is not None:
-            for queue in events.queues:
-                self.available(events.group, queue, but=subscriber.client_id)
+            yield from self._give_away(events.group, list(events.queues), subscriber.client_id)
+
+    def _give_away(self, group: str, queues: Iterable[str], client_id: str) -> Steps[None]:
+        for queue in queues:
+            self.available(group, queue, but=client_id)
+            yield
 
     def clear(self) -> None:
         """Forget all events."""
@@ -360,7 +371,7 @@ class LiteEvents:
         self._forget_avoided()
         for client_id in list(self._by_client):
             yield
-            self._look_at_client(client_id, outside)
+            yield from self._look_at_client(client_id, outside)
         for client_id, group in list(self._full):
             yield
             if self._is_over((client_id, group), outside):
@@ -372,7 +383,7 @@ class LiteEvents:
         for client_id in over:
             del self._avoided[client_id]
 
-    def _look_at_client(self, client_id: str, outside: bool) -> None:
+    def _look_at_client(self, client_id: str, outside: bool) -> Steps[None]:
         """Give the events of a client that is silent to others."""
         events = self._by_client.get(client_id)
         if events is None or events.outside != outside:
@@ -382,8 +393,7 @@ class LiteEvents:
             return
         del self._by_client[client_id]
         self._avoided[client_id] = self._clock.now_ms() + AVOIDED_MS
-        for queue in events.queues:
-            self.available(events.group, queue, but=client_id)
+        yield from self._give_away(events.group, list(events.queues), client_id)
 
     def _is_over(self, key: tuple[str, str], outside: bool) -> bool:
         """Return whether what is there is due for a client or group whose list was full."""

@@ -35,6 +35,8 @@ _Request: TypeAlias = "Request[PopLiteMessageRequestHeader]"
 _Reply: TypeAlias = "Reply[PopLiteMessageResponseHeader]"
 
 _FROM_MAX: Final = 1
+MOST_LOOKED: Final = 1_000
+"""Into how many lite topics one pop looks: of the news of a client, 400 by default, all."""
 _CORRECTED: Final = (
     GetMessageStatus.OFFSET_TOO_SMALL,
     GetMessageStatus.OFFSET_OVERFLOW_BADLY,
@@ -76,7 +78,7 @@ def _pop(
     header, lite = request.header, broker.lite
     _check(broker, header, held)
     taking = _Taking(broker, request)
-    queues = lite.events.take(header.client_id)
+    queues = lite.events.take(header.client_id, MOST_LOOKED)
     while taking.count < header.max_msg_num and (queue := next(queues, None)) is not None:
         taking.take(queue)
     code: ResponseCode | ResponseCode5 = ResponseCode.SUCCESS
@@ -90,6 +92,7 @@ def _pop(
             held,
         )
         if isinstance(parked, Later):
+            lite.events.look_again(header.client_id)
             return parked
         full = parked is NotHeld.FULL
         code = ResponseCode5.POLLING_FULL if full else ResponseCode5.POLLING_TIMEOUT

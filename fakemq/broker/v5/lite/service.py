@@ -16,7 +16,6 @@ from fakemq.broker.v5.lite.subscriptions import LiteRegistry
 from fakemq.broker.v5.pop.locks import OrderLocks
 from fakemq.broker.v5.pop.order import OrderTable
 from fakemq.broker.v5.pop.polling import ALL_QUEUES, PopPolling
-from fakemq.client.routes import publish_queues
 from fakemq.config.v5.model import config5
 from fakemq.events.lite import LiteSubscribed, LiteUnsubscribed
 from fakemq.journal.journal import shortened
@@ -34,12 +33,13 @@ from fakemq.protocol.v5.headers.lite import NotifyUnsubscribeLiteRequestHeader
 from fakemq.protocol.v5.lite import is_lite_queue, parent_and_lite
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from fakemq.broker.v5.lite.parts import LiteOwner
     from fakemq.broker.v5.lite.subscriptions import LiteSubscription, Subscriber
+    from fakemq.clock.slices import Steps
     from fakemq.net.session import Session
-    from fakemq.protocol.bodies.route import TopicRouteData
+    from fakemq.protocol.bodies.queue import MessageQueue
     from fakemq.protocol.v5.bodies.lite import OffsetOption
 
 
@@ -67,7 +67,7 @@ class LiteService:
             self,
             broker.randomness,
             started_ms=started_ms,
-            wake=lambda client_id: self.polling.notify(client_id, "", ALL_QUEUES),
+            wake=self._wake,
         )
         self.silence = LiteSilence(clock, config, self.subscriptions, started_ms)
         self.expiry = LiteExpiry(broker, self)
@@ -88,20 +88,20 @@ class LiteService:
         """Return the names of all light queues of lite topics."""
         return [one for one in self._broker.store.queues.topics() if is_lite_queue(one)]
 
-    def is_active(self, queue: str, topic: str, route: TopicRouteData | None) -> bool:
+    def is_active(self, queue: str, queues: Sequence[MessageQueue]) -> bool:
         """Return whether a subscription counts at this broker.
 
         It does if the broker is the one to which messages of the lite topic go, or if it has some.
         Source: AbstractLiteLifecycleManager.java#isSubscriptionActive (5.5.0)
         """
-        return self.is_home(queue, topic, route) or self.end_of(queue) > 0
+        return self.is_home(queue, queues) or self.end_of(queue) > 0
 
-    def is_home(self, queue: str, topic: str, route: TopicRouteData | None) -> bool:
-        """Return whether messages of a lite topic go to this broker, by the parent's route.
+    def is_home(self, queue: str, queues: Sequence[MessageQueue]) -> bool:
+        """Return whether messages of a lite topic go to this broker.
 
+        ``queues`` are those of its parent that producers send to.
         Source: broker/lite/LiteShardingImpl.java#shardingByLmqName (5.5.0)
         """
-        queues = () if route is None else publish_queues(topic, route)
         found = parent_and_lite(queue)
         if not queues or found is None:
             return True
@@ -112,6 +112,9 @@ class LiteService:
         """Take note of a message that has just reached a light queue."""
         self.events.arrived(queue)
         self.expiry.watch()
+
+    def _wake(self, client_id: str) -> None:
+        self.polling.notify(client_id, "", ALL_QUEUES)
 
     def _freed(self, topic: str, group: str, queue_id: int) -> None:
         self.events.available(group, topic)
@@ -141,8 +144,8 @@ class LiteService:
         )
         self.events.subscribed(subscriber, queue)
 
-    def left(self, subscriber: Subscriber) -> None:
-        self.events.left(subscriber)
+    def left(self, subscriber: Subscriber) -> Steps[None]:
+        return self.events.left(subscriber)
 
     def excluded(self, subscriber: Subscriber, session: Session, queue: str) -> None:
         """Source: LiteSubscriptionRegistryImpl.java#notifyUnsubscribeLite (5.5.0)"""

@@ -82,7 +82,7 @@ class LiteSilence:
             if found is None or found.outside != outside:
                 continue
             if self._clock.elapsed_ms(outside=outside) - found.updated_ms > most_ms:
-                self._subscriptions.remove_all(client_id)
+                yield from self._subscriptions.remove_all(client_id)
             elif first_ms is None or found.updated_ms < first_ms:
                 first_ms = found.updated_ms
         if first_ms is not None:

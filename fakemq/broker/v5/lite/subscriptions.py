@@ -14,9 +14,10 @@ from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.v5.codes import ResponseCode5
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from fakemq.broker.v5.lite.settings import LiteGroups
+    from fakemq.clock.slices import Steps
     from fakemq.net.session import Session
     from fakemq.protocol.v5.bodies.lite import OffsetOption
 
@@ -51,7 +52,7 @@ class Follower(Protocol):
 
     def subscribed(self, subscriber: Subscriber, queue: str) -> None: ...
 
-    def left(self, subscriber: Subscriber) -> None: ...
+    def left(self, subscriber: Subscriber) -> Steps[None]: ...
 
     def excluded(self, subscriber: Subscriber, session: Session, queue: str) -> None:
         """Tell a client that a lite topic has another subscriber now."""
@@ -121,6 +122,8 @@ class LiteRegistry:
 
     # -- changing -----------------------------------------------------------------------------
 
+    # Between two steps others change subscriptions, of the same client, too: each finds it anew.
+
     def add(
         self,
         client_id: str,
@@ -130,12 +133,13 @@ class LiteRegistry:
         option: OffsetOption | None,
         most: int,
         session: Session,
-    ) -> None:
+    ) -> Steps[None]:
         """Add light queues; raise Refused beyond the quota, and for a group that has all.
 
         On its connection the client is notified something later.
         Where a lite topic has one subscriber in its group, it is taken from the others, and from
-        this one, too, which Java notifies the same.
+        this one, too, which Java notifies the same: Java forgets what a client has if nothing is
+        left then.
         Source: LiteSubscriptionRegistryImpl.java#addPartialSubscription (5.5.0)
         """
         if self.count >= most:
@@ -150,30 +154,32 @@ class LiteRegistry:
                 " subscribe lite operation is not supported for this group",
             )
         self._sessions[client_id] = session
-        found = self._find_or_make(client_id, group, topic)
-        subscriber = Subscriber(client_id, found.group)
+        of_group, forgotten = self._find_or_make(client_id, group, topic).group, False
         for queue in queues:
-            self._add_to(found, client_id, queue)
+            if not forgotten:
+                self._add_to(client_id, of_group, topic, queue)
             if self._groups.is_exclusive(group):
                 self._exclude(group, queue, by=client_id)
+                forgotten = forgotten or client_id not in self._by_client
             self._follower.reset(Subscriber(client_id, group), queue, option)
-            self._register(subscriber, queue)
+            self._register(Subscriber(client_id, of_group), queue)
+            yield
 
-    def remove(self, client_id: str, group: str, topic: str, queues: Iterable[str]) -> None:
+    def remove(self, client_id: str, group: str, topic: str, queues: Iterable[str]) -> Steps[None]:
         """Remove light queues.
 
         Source: LiteSubscriptionRegistryImpl.java#removePartialSubscription (5.5.0)
         """
-        found = self._find_or_make(client_id, group, topic)
-        subscriber = Subscriber(client_id, found.group)
-        resets = self._groups.resets_when_unsubscribed(group)
+        of_group = self._find_or_make(client_id, group, topic).group
         for queue in queues:
-            self._remove_from(found, client_id, queue)
-            self._unregister(subscriber, queue, resets=resets)
+            self._remove_from(client_id, queue)
+            resets = self._groups.resets_when_unsubscribed(group)
+            self._unregister(Subscriber(client_id, of_group), queue, resets=resets)
+            yield
 
     def replace(
         self, client_id: str, group: str, topic: str, queues: Iterable[str], session: Session
-    ) -> None:
+    ) -> Steps[None]:
         """Let a client subscribe to exactly these; to all if that is what its group does.
 
         Source: LiteSubscriptionRegistryImpl.java#addCompleteSubscription (5.5.0)
@@ -183,16 +189,25 @@ class LiteRegistry:
             wanted = {_all_of(topic, group): None}
             self._with_all.setdefault(topic, set()).add(group)
         self._sessions[client_id] = session
-        found = self._find_or_make(client_id, group, topic)
-        subscriber = Subscriber(client_id, found.group)
-        for queue in [one for one in found.queues if one not in wanted]:
-            self._remove_from(found, client_id, queue)
+        subscriber, others = self._others(client_id, group, topic, wanted)
+        for queue in others:
+            self._remove_from(client_id, queue)
             self._unregister(subscriber, queue)
+            yield
         for queue in wanted:
-            self._add_to(found, client_id, queue)
+            self._add_to(client_id, subscriber.group, topic, queue)
             self._register(subscriber, queue)
+            yield
 
-    def remove_all(self, client_id: str) -> None:
+    def _others(
+        self, client_id: str, group: str, topic: str, wanted: Collection[str]
+    ) -> tuple[Subscriber, list[str]]:
+        """Return a client, and the light queues that it has beside these."""
+        found = self._find_or_make(client_id, group, topic)
+        others = [one for one in found.queues if one not in wanted]
+        return Subscriber(client_id, found.group), others
+
+    def remove_all(self, client_id: str) -> Steps[None]:
         """Forget a client.
 
         Source: LiteSubscriptionRegistryImpl.java#removeCompleteSubscription (5.5.0)
@@ -201,10 +216,12 @@ class LiteRegistry:
         found = self._by_client.pop(client_id, None)
         if found is None:
             return
-        subscriber = Subscriber(client_id, found.group)
-        for queue in found.queues:
-            self._unregister(subscriber, queue)
-        self._follower.left(subscriber)
+        subscriber, queues = Subscriber(client_id, found.group), list(found.queues)
+        for queue in queues:
+            if not self._has(client_id, queue):  # it may have subscribed again
+                self._unregister(subscriber, queue)
+            yield
+        yield from self._follower.left(subscriber)
 
     def take_away(self, group: str, queue: str) -> int:
         """Take a light queue from all clients of a group, and tell them; return how many had it."""
@@ -220,7 +237,7 @@ class LiteRegistry:
         for one in self._by_queue.pop(queue, ()):
             found = self._by_client.get(one.client_id)
             if found is not None and queue in found.queues:
-                self._remove_from(found, one.client_id, queue)
+                self._remove_from(one.client_id, queue)
                 self.count -= 1
 
     def clear(self) -> None:
@@ -239,7 +256,7 @@ class LiteRegistry:
         for one in [one for one in self._by_queue.get(queue, ()) if one.group == group]:
             found = self._by_client.get(one.client_id)
             if found is not None:
-                self._remove_from(found, one.client_id, queue)
+                self._remove_from(one.client_id, queue)
                 if not found.queues:
                     del self._by_client[one.client_id]
             session = self._sessions.get(one.client_id)
@@ -256,15 +273,22 @@ class LiteRegistry:
             self._updated(found, client_id)
         return found
 
-    def _add_to(self, found: LiteSubscription, client_id: str, queue: str) -> None:
+    def _has(self, client_id: str, queue: str) -> bool:
+        found = self._by_client.get(client_id)
+        return found is not None and queue in found.queues
+
+    def _add_to(self, client_id: str, group: str, topic: str, queue: str) -> None:
         if not queue:
             raise Refused(ResponseCode.SYSTEM_ERROR, NULL_POINTER)
+        found = self._find_or_make(client_id, group, topic)
         found.queues[queue] = None
         self._updated(found, client_id)
 
-    def _remove_from(self, found: LiteSubscription, client_id: str, queue: str) -> None:
-        found.queues.pop(queue, None)
-        self._updated(found, client_id)
+    def _remove_from(self, client_id: str, queue: str) -> None:
+        found = self._by_client.get(client_id)
+        if found is not None:
+            found.queues.pop(queue, None)
+            self._updated(found, client_id)
 
     def _updated(self, found: LiteSubscription, client_id: str) -> None:
         self._follower.updated(found, self._sessions.get(client_id))

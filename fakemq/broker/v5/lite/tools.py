@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from fakemq.broker.v5.lite.settings import expiration_min, is_parent
+from fakemq.client.routes import publish_queues
 from fakemq.dispatch.answers import NOTHING_SAID, Parked, Refused, Reply, Thrown
 from fakemq.dispatch.outcomes import outcome_of, required
 from fakemq.later import Later
@@ -127,7 +128,9 @@ def _lite_topic_info(
         lite_topic=queue.removeprefix(f"{LITE_PREFIX}{parent}$"),
         subscriber=subscribers,
         topic_offset=offsets,
-        sharding_to_broker=lite.is_home(queue, parent, route),
+        sharding_to_broker=lite.is_home(
+            queue, () if route is None else publish_queues(parent, route)
+        ),
     )
     return Reply(body=body.encode())
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from fakemq.broker.broker import Broker
 from fakemq.protocol.v5.codes import RequestCode5
 from fakemq.protocol.v5.headers.lite import TriggerLiteDispatchRequestHeader
@@ -84,6 +86,26 @@ def test_clients_that_left_have_no_events(lab: BrokerLab, peer: Peer, broker: Br
     assert len(lite.events) == 0
     lab.pass_time(60_000)
     assert not [one for one in lab.clock.timers() if one.kind == "lite_events"]
+
+
+def test_pop_looks_into_much_news_in_parts(
+    lab: BrokerLab, peer: Peer, broker: Broker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lites = [f"l{number}" for number in range(12)]
+    subscribe(peer, *lites)
+    for lite in lites:
+        send_lite(peer, lite)
+    assert len(pop_lite(peer, invisible_time=60_000)) == 12
+    send_lite(peer, "l11", b"last")
+    subscribe(peer, "free")
+    for lite in lites:
+        send_lite(peer, lite)
+    send_lite(peer, "free", b"free")
+    monkeypatch.setattr("fakemq.broker.v5.lite.pop.MOST_LOOKED", 5)
+    assert pop_lite(peer) == []
+    answer = long_pop(peer)
+    lab.pass_time(0)
+    assert bodies(popped(answer.response)) == [b"free"]
 
 
 def test_without_event_mode_a_client_looks_into_all_of_its_lite_topics(
