@@ -78,12 +78,17 @@ class LiteSilence:
         first_ms = None
         for client_id in self._subscriptions.client_ids():
             yield
-            found = self._subscriptions.find(client_id)
-            if found is None or found.outside != outside:
+            said_ms = self._said_ms(client_id, outside)
+            if said_ms is None:
                 continue
-            if self._clock.elapsed_ms(outside=outside) - found.updated_ms > most_ms:
+            if self._clock.elapsed_ms(outside=outside) - said_ms > most_ms:
                 yield from self._subscriptions.remove_all(client_id)
-            elif first_ms is None or found.updated_ms < first_ms:
-                first_ms = found.updated_ms
+            else:
+                first_ms = said_ms if first_ms is None else min(first_ms, said_ms)
         if first_ms is not None:
             self._watch(first_ms, outside=outside)
+
+    def _said_ms(self, client_id: str, outside: bool) -> int | None:
+        """Return when a client has said something last; None if it is not on this axis."""
+        found = self._subscriptions.find(client_id)
+        return None if found is None or found.outside != outside else found.updated_ms
