@@ -45,7 +45,7 @@ GROUPS: Mapping[str, float] = {
 
 Their shares of the time, in minutes; what a group leaves of its own the next ones have.
 """
-ON_REQUEST = ("acl", "client", "growth", "grpc", "leaks", "pop", "spark", "spark_job")
+ON_REQUEST = ("acl", "client", "growth", "grpc", "leaks", "lite", "pop", "spark", "spark_job")
 """Groups that run only if they are named: they take minutes, or need Spark."""
 QUICK_TESTS, WHOLE_TESTS = 10, 30
 """Of each project in group suite."""
