@@ -46,7 +46,15 @@ RUN_TIMEOUT_S = 150.0
 TLS = "tls"
 """The scenario that the client runs with TLS."""
 _FOLDER = Path(__file__).parents[1]
-_TYPES = {"fifo": "FIFO", "fifopush": "FIFO", "delay": "DELAY", "transaction": "TRANSACTION"}
+LITE = "lite"
+"""The scenario whose group consumes lite topics."""
+_TYPES = {
+    "fifo": "FIFO",
+    "fifopush": "FIFO",
+    "delay": "DELAY",
+    "transaction": "TRANSACTION",
+    LITE: "LITE",
+}
 """Types of the topics of scenarios, where they are not NORMAL."""
 CLIENT_ID = re.compile(r"[\w.-]+@[0-9]+@[0-9]+@\w+")
 _WAIT = GroupRetryPolicy(customized_retry_policy=CustomizedRetryPolicy(next=[1_000]))
@@ -133,7 +141,7 @@ GO = OfficialClient(
     "golang/v5 5.1.4",
     (
         *("transaction", "retry", "fifopush", "delay", "change"),
-        *("filters", "fifo", "plain", TLS, "refused"),
+        *("filters", "fifo", "plain", TLS, "refused", LITE),
     ),
     missing_go,
     _go,
@@ -143,7 +151,7 @@ NODE = OfficialClient(
     "rocketmq-client-nodejs 1.0.8",
     (
         *("transaction", "retry", "fifopush", "delay", "change"),
-        *("filters", "fifo", "plain", "refused"),
+        *("filters", "fifo", "plain", "refused", LITE),
     ),
     _missing("npm", "Node"),
     _node,
@@ -264,6 +272,7 @@ def _prepare(client: OfficialClient, where: Where, scenarios: Sequence[str], suf
                     retry_max_times=ATTEMPTS - 1,
                     consume_message_orderly=scenario.startswith("fifo"),
                     group_retry_policy=client.policy,
+                    attributes={"+lite.bind.topic": name} if scenario == LITE else {},
                 )
             )
         for scenario in scenarios:

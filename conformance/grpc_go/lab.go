@@ -97,6 +97,22 @@ func (l *lab) push(group, topic string, succeeds func(*rmq.MessageView) bool) er
 	return consumer.Start()
 }
 
+func (l *lab) lite(group, topic string, succeeds func(*rmq.MessageView) bool) (rmq.LitePushConsumer, error) {
+	consumer, err := rmq.NewLitePushConsumer(l.config(group), rmq.NewLitePushConsumerConfig(topic, invisible),
+		rmq.WithPushAwaitDuration(await),
+		rmq.WithPushMessageListener(&rmq.FuncMessageListener{Consume: func(found *rmq.MessageView) rmq.ConsumerResult {
+			if succeeds(found) {
+				return rmq.SUCCESS
+			}
+			return rmq.FAILURE
+		}}))
+	if err != nil {
+		return nil, err
+	}
+	l.atEnd = append(l.atEnd, func() { consumer.GracefulStop() })
+	return consumer, consumer.Start()
+}
+
 func message(topic, key string) *rmq.Message {
 	made := &rmq.Message{Topic: topic, Body: []byte("body of " + key)}
 	made.SetKeys(key)

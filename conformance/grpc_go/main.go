@@ -24,6 +24,7 @@ var scenarios = map[string]func(*lab) error{
 	"filters":     filters,
 	"refused":     refused,
 	"failover":    failOver,
+	"lite":        lite,
 }
 
 func main() {

@@ -347,3 +347,53 @@ func failOver(lab *lab) error {
 	}
 	return nil
 }
+
+// Subscribes to two lite topics, to one of them no longer; each message is heard before the next one is sent.
+func lite(lab *lab) error {
+	topic := lab.name(lab.scenario)
+	producer, err := lab.producer(topic, nil)
+	if err != nil {
+		return err
+	}
+	heard := &notes{}
+	consumer, err := lab.lite(topic, topic, func(found *rmq.MessageView) bool {
+		heard.add(fmt.Sprintf("%s of %s attempt %d", key(found), found.GetLiteTopic(), found.GetDeliveryAttempt()))
+		return key(found) != "m1" || found.GetDeliveryAttempt() > 1
+	})
+	if err != nil {
+		return err
+	}
+	sendTo := func(name, liteTopic, awaited string) error {
+		made := message(topic, name)
+		made.SetLiteTopic(liteTopic)
+		if _, err := send(producer, made); err != nil || awaited == "" {
+			return err
+		}
+		return until(awaited, func() bool { return slices.Contains(heard.all(), awaited) })
+	}
+	for _, liteTopic := range []string{"a", "b"} {
+		if err = consumer.SubscribeLite(liteTopic); err != nil {
+			return err
+		}
+	}
+	if err = sendTo("m0", "a", "m0 of a attempt 1"); err != nil {
+		return err
+	}
+	if err = sendTo("m1", "b", "m1 of b attempt 2"); err != nil {
+		return err
+	}
+	if err = consumer.UnSubscribeLite("a"); err != nil {
+		return err
+	}
+	if err = sendTo("unheard", "a", ""); err != nil {
+		return err
+	}
+	if err = sendTo("m2", "b", "m2 of b attempt 1"); err != nil {
+		return err
+	}
+	lab.say("heard %v", heard.all())
+	lab.sayFailure("a name that no lite topic has", consumer.SubscribeLite("a b"))
+	_, err = send(producer, message(topic, "plain"))
+	lab.sayFailure("without a lite topic", err)
+	return nil
+}

@@ -1,7 +1,7 @@
 // Clients and telling for one scenario.
 'use strict';
 const {
-  Producer, SimpleConsumer, PushConsumer, ConsumeResult, FilterExpression,
+  Producer, SimpleConsumer, PushConsumer, LitePushConsumerBuilder, ConsumeResult, FilterExpression,
 } = require('rocketmq-client-nodejs');
 
 const INVISIBLE_MS = 10_000;
@@ -60,6 +60,15 @@ class Lab {
       subscriptions: new Map([[topic, FilterExpression.SUB_ALL]]),
       messageListener: { consume: found => (succeeds(found) ? ConsumeResult.SUCCESS : ConsumeResult.FAILURE) },
     }));
+  }
+
+  async lite(group, topic, succeeds) {
+    const consumer = await new LitePushConsumerBuilder().setClientConfiguration(this.options).bindTopic(topic)
+      .setConsumerGroup(group).setMessageListener({
+        consume: found => (succeeds(found) ? ConsumeResult.SUCCESS : ConsumeResult.FAILURE),
+      }).build();
+    this.#atEnd.push({ shutdown: () => consumer.close() });
+    return consumer;
   }
 
   async #begun(client) {

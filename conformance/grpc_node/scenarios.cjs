@@ -169,6 +169,32 @@ async function failover(lab) {
   }
 }
 
+// Subscribes to two lite topics, to one of them no longer; each message is heard before the next one is sent.
+async function lite(lab) {
+  const topic = lab.name(lab.scenario);
+  const producer = await lab.producer(topic);
+  const heard = [];
+  const consumer = await lab.lite(topic, topic, found => {
+    heard.push(`${key(found)} of ${found.liteTopic} attempt ${found.deliveryAttempt}`);
+    return key(found) !== 'm1' || found.deliveryAttempt > 1;
+  });
+  const sendTo = async (name, liteTopic, awaited) => {
+    await producer.send(message(topic, name, { liteTopic }));
+    if (awaited) await until(awaited, () => heard.includes(awaited));
+  };
+  await consumer.subscribeLite('a');
+  await consumer.subscribeLite('b');
+  await sendTo('m0', 'a', 'm0 of a attempt 1');
+  await sendTo('m1', 'b', 'm1 of b attempt 2');
+  await consumer.unsubscribeLite('a');
+  await sendTo('unheard', 'a');
+  await sendTo('m2', 'b', 'm2 of b attempt 1');
+  lab.say(`heard ${heard}`);
+  lab.say(`lite topics ${[...consumer.getLiteTopicSet()].sort()}`);
+  await lab.sayFailure('a name that no lite topic has', () => consumer.subscribeLite('a b'));
+  await lab.sayFailure('without a lite topic', () => producer.send(message(topic, 'plain')));
+}
+
 module.exports = {
-  plain, tls: plain, fifo, fifopush, delay, transaction, retry, change, filters, refused, failover,
+  plain, tls: plain, fifo, fifopush, delay, transaction, retry, change, filters, refused, failover, lite,
 };
