@@ -43,6 +43,8 @@ class Target(Protocol):
     namesrv_addr: str
     grpc_addr: str
     """Where gRPC clients reach it; empty if they cannot."""
+    door_addr: str
+    """Where clients that speak remoting reach its proxy; empty if they cannot."""
     reference: str
     """The release that it is, or behaves as."""
     config: Mapping[str, str]
@@ -69,9 +71,10 @@ class Run:
     """One run of a scenario on one cluster.
 
     Places are ``namesrv``, ``broker-a``, ``broker-b`` or the slave ``broker-a-1``, and for a
-    broker's fast port ``broker-a vip``. A peer is a connection with the name of a client:
-    ``client`` where it does not matter. With controllers, places are ``controller-0``, which leads
-    when the run begins, and replicas by the ids that controllers gave them: ``broker-a@1``.
+    broker's fast port ``broker-a vip``; ``proxy`` is the proxy's port for remoting. A peer is a
+    connection with the name of a client: ``client`` where it does not matter. With controllers,
+    places are ``controller-0``, which leads when the run begins, and replicas by the ids that
+    controllers gave them: ``broker-a@1``.
     """
 
     def __init__(self, title: str, target: Target) -> None:
@@ -105,6 +108,8 @@ class Run:
             for name, broker in brokers.items():
                 for broker_id, addr in broker.broker_addrs.items():
                     self._add_place(name if broker_id == 0 else f"{name}-{broker_id}", addr)
+        if target.door_addr:
+            self.addrs["proxy"] = target.door_addr
         names = {addr: place for place, addr in self.addrs.items()}
         if target.grpc_addr:
             names[target.grpc_addr] = "proxy"

@@ -47,13 +47,14 @@ class FakeTarget:
         config: Mapping[str, str],
         reference: str = REFERENCE,
         grpc_addr: str = "",
+        door_addr: str = "",
     ) -> None:
         self._cluster = cluster
         self.reference = reference
         self.nodes: dict[str, Node] = {}
         """Those that a test has asked for, and controllers."""
         self.namesrv_addr = cluster.namesrv_addr
-        self.grpc_addr = grpc_addr
+        self.grpc_addr, self.door_addr = grpc_addr, door_addr
         self.config = config
         self._since_s = time.monotonic()
 
@@ -86,10 +87,11 @@ class JavaTarget:
         broker: Callable[[str], Node],
         reference: str = REFERENCE,
         grpc_addr: str = "",
+        door_addr: str = "",
     ) -> None:
         self.reference = reference
         self.namesrv_addr = namesrv_addr
-        self.grpc_addr = grpc_addr
+        self.grpc_addr, self.door_addr = grpc_addr, door_addr
         self.config = config
         self.broker = broker
 
@@ -135,10 +137,12 @@ def fake_target(
             config=config,
             acl=acl,
             grpc=grpc,
+            proxy_remoting=grpc,
         )
     with made as cluster:
         grpc_addr = cluster.grpc_addr if grpc else ""
-        target = FakeTarget(cluster, config, reference, grpc_addr)
+        door_addr = cluster.proxy.remoting_addr if grpc else ""
+        target = FakeTarget(cluster, config, reference, grpc_addr, door_addr)
         if slaves and reference == NEWEST:
             names = {f"broker-a-{number}": number for number in range(1, 1 + slaves)}
             target.places = {
@@ -190,10 +194,12 @@ def java_target(
             version=reference,
         )
         cluster = stack.enter_context(real)
-        keys = PROXY_AUTH if config.get("authenticationEnabled") == "true" else {}
-        proxy = stack.enter_context(java_proxy(cluster.namesrv_addr, keys)) if grpc else None
-        addr = "" if proxy is None else proxy.addr
-        yield JavaTarget(cluster.namesrv_addr, config, cluster.broker, reference, addr)
+        addrs = ("", "")
+        if grpc:
+            keys = PROXY_AUTH if config.get("authenticationEnabled") == "true" else {}
+            proxy = stack.enter_context(java_proxy(cluster.namesrv_addr, keys))
+            addrs = proxy.addr, proxy.door_addr
+        yield JavaTarget(cluster.namesrv_addr, config, cluster.broker, reference, *addrs)
 
 
 def _java_controllers(real: JavaControllers, config: Mapping[str, str]) -> JavaTarget:

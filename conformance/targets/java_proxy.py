@@ -39,6 +39,11 @@ class JavaProxy(JavaNode):
             "localServeAddr": "127.0.0.1",
         } | dict(config or {})
 
+    @property
+    def door_addr(self) -> str:
+        """Where clients that speak remoting reach it; routes name this address."""
+        return f"127.0.0.1:{self.config['remotingListenPort']}"
+
     def arguments(self) -> Sequence[str]:
         path = self.home / "proxy.json"
         numbers = {key: int(value) for key, value in self.config.items() if value.isdigit()}

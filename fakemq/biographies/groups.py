@@ -118,7 +118,7 @@ class Undelivered:
                 self._mistyped_groups[names] = _mistyped_group(core, *names)
             hint = self._mistyped_groups[names]
             return Reason(f"group {group} has no member{hint}", certain=False)
-        if core.proxy is not None and any(core.proxy.clients.consumers(group)):
+        if core.proxy is not None and core.proxy.members(group):
             # The front asks for them, so the broker knows neither members nor subscriptions.
             if filtered is not None:
                 return Reason(filtered)

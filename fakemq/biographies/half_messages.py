@@ -82,6 +82,8 @@ def uncommitted(
     was_connected = (broker.name, group) in chronicle.producers
     if is_front:
         why = f"no gRPC producer of topic {topic} is connected"
+        if core.door is not None:
+            why += f", nor one of group {group} to the proxy's remoting port"
     elif not connected and (next_check == "" or was_connected):
         why = f"no producer of group {group} is connected"
     elif core.clock.frozen:

@@ -34,6 +34,7 @@ class ClusterOptions(TypedDict, total=False):
     reference: str | None
     controllers: int
     grpc: bool | int | None
+    proxy_remoting: bool | int | None
     proxy_protocol_from: str | Iterable[str]
     store: str | os.PathLike[str] | None
     store_from: str | os.PathLike[str] | None

@@ -97,6 +97,15 @@ OPTIONS = (
         flag="--grpc-port",
     ),
     Option(
+        *("proxy_remoting", "number", None),
+        "Port of the proxy for clients that speak remoting, as 8080 of RocketMQ's proxy; see"
+        " docs/proxy.md. The proxy has a gRPC port, too. 0 takes a free one, and so does True in"
+        " Python.",
+        metavar="PORT",
+        chosen="no such port",
+        flag="--proxy-remoting-port",
+    ),
+    Option(
         *("proxy_protocol_from", "list", ()),
         "Address or network of a load balancer: its PROXY headers are believed at the gRPC port;"
         " those of other peers end the connection. May be repeated.",

@@ -96,6 +96,8 @@ class ClusterSpec(msgspec.Struct, frozen=True, kw_only=True):
     controllers: tuple[ControllerSpec, ...] = ()
     """controller-0, controller-1, …"""
     grpc_port: int | None = None
+    proxy_remoting: int | None = None
+    """The port of the proxy for clients that speak remoting; 0 means a free one."""
     """The port for gRPC clients; None without one."""
     proxy_protocol_from: tuple[str, ...] = ()
     """The addresses and networks whose PROXY headers are believed at that port."""
@@ -161,7 +163,8 @@ def cluster_spec(
     acl = _source("acl", given["acl"])
     advertised = bracketed(advertise or _reachable_at(listen))
     namesrv_ports = _namesrv_ports(given["namesrv_port"], given["namesrvs"], free_ports)
-    grpc_port = _grpc_port(given["grpc"])
+    grpc_port = _grpc_port(given["grpc"], given["proxy_remoting"])
+    proxy_remoting = _proxy_remoting(given["proxy_remoting"])
     count = whole("controllers", given["controllers"], 0, MOST_CONTROLLERS)
     reference = _reference(given["reference"], grpc_port, count)
     kind, namesrv_kind = config_classes(reference)
@@ -192,6 +195,8 @@ def cluster_spec(
     control = _control(given["control_port"], given["control_listen"], given["control_token"])
     controllers = _controllers(count, advertised, namesrv_ports, sources, store)
     others = [(one.port, one.name) for one in controllers]
+    if proxy_remoting:
+        others.append((proxy_remoting, "remoting at the proxy (proxy_remoting)"))
     refuse_shared_ports(
         brokers, namesrv_ports, grpc_port, control.port if control else None, others
     )
@@ -215,6 +220,7 @@ def cluster_spec(
         reference=reference,
         controllers=controllers,
         grpc_port=grpc_port,
+        proxy_remoting=proxy_remoting if grpc_port is not None else None,
         proxy_protocol_from=_proxy_protocol_from(given["proxy_protocol_from"], grpc_port),
         store=store or MEMORY,
         store_from=path_text("store_from", given["store_from"]),
@@ -233,12 +239,21 @@ def cluster_spec(
     )
 
 
-def _grpc_port(given: bool | int | None) -> int | None:
+def _grpc_port(given: bool | int | None, remoting: bool | int | None) -> int | None:
+    """Return the gRPC port; a proxy with a port for remoting always has one, as RocketMQ's."""
+    if given is None and remoting is not None and remoting is not False:
+        given = 0
     if given is None or given is False:
         return None
     from fakemq.config.grpc import grpc_port  # few clusters have one
 
     return grpc_port(0 if given is True else given)
+
+
+def _proxy_remoting(given: bool | int | None) -> int | None:
+    if given is None or given is False:
+        return None
+    return whole("proxy_remoting", 0 if given is True else given, 0, 65535)
 
 
 def _control(port: int | None, listen: str, token: str | None) -> ControlSpec | None:

@@ -154,6 +154,16 @@ def _clients(control: Control, text: str) -> Steps[tuple[list[Client], int]]:
                 add("producer", group, one.client_id, one.session.remote_addr)
                 yield
     front = control.core.proxy  # its clients are known to no broker
+    door = control.core.door
+    if door is not None:
+        for role, snapshot in (
+            ("consumer", door.consumers.snapshot()),
+            ("producer", door.producers.snapshot()),
+        ):
+            for group, channels in snapshot.items():
+                for channel in channels:
+                    add(role, group, channel.client_id, channel.session.remote_addr)
+                    yield
     for (role, group), members in {} if front is None else front.clients.snapshot().items():
         for member in members:
             add(role, group, member.client_id, member.connection.remote_addr)

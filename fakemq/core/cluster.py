@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from fakemq.core.guests import Guests
     from fakemq.core.snapshots import Snapshot
     from fakemq.core.views import Deadline
+    from fakemq.proxy.door import RemotingDoor
     from fakemq.proxy.proxy import Proxy
 
 T = TypeVar("T")
@@ -94,6 +95,7 @@ class ClusterCore:
         open_tcp: OpenTcp | None = None,
         links: OpenLinks | None = None,
         grpc_port: int | None = None,
+        door_port: int | None = None,
         controller_addrs: Sequence[str] = (),
     ) -> None:
         self.spec = spec
@@ -137,9 +139,13 @@ class ClusterCore:
             self.brokers[broker.name] = broker
         self.proxy: Proxy | None = None
         """The gRPC front; None without one."""
+        self.door: RemotingDoor | None = None
+        """The port of the front for remoting; None without one."""
         self.proxy_addr = f"{spec.advertised_host}:{grpc_port}"
         if grpc_port is not None:
             self.proxy = self._make_proxy()
+            if door_port is not None:
+                self.door = self._make_door(self.proxy, f"{spec.advertised_host}:{door_port}")
 
     def _make_name_server(self, number: int) -> NameServer:
         name = f"namesrv-{number}"
@@ -245,6 +251,12 @@ class ClusterCore:
             brokers=self.brokers.values,
         )
 
+    def _make_door(self, proxy: Proxy, addr: str) -> RemotingDoor:
+        from fakemq.config.v5.model import BrokerConfig5
+        from fakemq.proxy.door import RemotingDoor  # few fronts have one
+
+        return RemotingDoor(proxy, addr, BrokerConfig5(), self.randomness.stream("proxy door"))
+
     def _make_store(self, config: BrokerConfig, clock: NodeClock) -> MessageStore:
         journal, name, ram_size_bytes = self.journal, config.node_name, self.spec.ram_size_bytes
         root = config.store_path_root_dir
@@ -308,6 +320,8 @@ class ClusterCore:
             addr, is_up = self.proxy_addr, partial(getattr, self.proxy, "running")
             self.proxy.start(addr)
             self.network.listen(addr, self.proxy.accept, self.proxy.name, is_up)
+            if self.door is not None:
+                self.network.listen(self.door.addr, self.door.accept, self.proxy.name, is_up)
 
     def _let_slaves_catch_up(self) -> None:
         """Let the slaves replicate at once, instead of some time after the start."""

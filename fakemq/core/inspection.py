@@ -137,7 +137,7 @@ def members(core: ClusterCore, group: str) -> list[Member]:
     A client that is connected to several brokers is there once. If two connections to one broker
     have the same client id, as two processes may, both are there.
 
-    Brokers know those of remoting, the gRPC front its own.
+    Brokers know those that are connected to them, the front its own.
     """
     found: dict[str, list[Member]] = {}
     for broker in core.brokers.values():
@@ -146,9 +146,10 @@ def members(core: ClusterCore, group: str) -> list[Member]:
             here[one.client_id].append(Member(one.client_id, one.session.remote_addr))
         found |= {name: ones for name, ones in here.items() if len(ones) > len(found.get(name, ()))}
     if core.proxy is not None:
-        for client in core.proxy.clients.consumers(group):
-            used = client.used_connections()
-            found[client.client_id] = [Member(client.client_id, one.remote_addr) for one in used]
+        here = defaultdict(list)
+        for client_id, addr in core.proxy.members(group):
+            here[client_id].append(Member(client_id, addr))
+        found |= here
     return [member for client_id in sorted(found) for member in found[client_id]]
 
 

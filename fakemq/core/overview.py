@@ -242,9 +242,12 @@ def _client_names(core: ClusterCore, link: OpenLink, of_front: Mapping[str, set[
 
 
 def _clients_of_front(core: ClusterCore) -> Mapping[str, set[str]]:
-    """Return the ids of the gRPC clients at each address, read once for all connections."""
+    """Return the ids of the front's clients at each address, read once for all connections."""
     found: dict[str, set[str]] = defaultdict(set)
     if core.proxy is not None:
+        for session in core.proxy.sessions:
+            if isinstance(session, Session):
+                found[session.remote_addr] |= core.proxy.client_ids(session)
         for members in core.proxy.clients.snapshot().values():
             for client in members:
                 found[client.connection.remote_addr].add(client.client_id)

@@ -17,7 +17,7 @@ import msgspec
 
 from fakemq.dispatch.answers import Outcome, Parked, Refused, Reply, Request
 from fakemq.dispatch.node import Node
-from fakemq.dispatch.outcomes import answer_to_error, outcome_of
+from fakemq.dispatch.outcomes import answer_to_error
 from fakemq.faults.points import BEFORE_REPLICATE, BEFORE_REPLY, BEFORE_STORE
 from fakemq.journal.noted import HANDLED
 from fakemq.later import Later
@@ -92,7 +92,7 @@ class Dispatcher(Generic[NodeT]):
                     header = header_class.decode(command.ext_fields)
                 outcome = handler(self._node, _Request(command, header, session))
         except Exception as error:
-            outcome = answer_to_error(self._node, command.code, error)
+            outcome = self.answer_to(command.code, error)
         # Most outcomes are a `Reply` itself, which is known at a look.
         if type(outcome) is not _Reply and isinstance(outcome, Later):
             self._park(session, command, header, outcome)
@@ -133,11 +133,18 @@ class Dispatcher(Generic[NodeT]):
 
         def answer() -> None:
             release()
-            outcome = outcome_of(self._node, command.code, parked.result)
+            try:
+                outcome: Outcome = parked.result()
+            except Exception as error:
+                outcome = self.answer_to(command.code, error)
             with with_request_cause():
                 self.answer(session, command, header, outcome)
 
         parked.when_done(answer)
+
+    def answer_to(self, code: int, error: Exception) -> Outcome:
+        """Return the answer to what the handler of a code has raised."""
+        return answer_to_error(self._node, code, error)
 
     def answer(
         self, session: Session, command: RemotingCommand, header: AnyHeader | None, outcome: Outcome

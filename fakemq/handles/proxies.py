@@ -32,6 +32,19 @@ class ProxyHandle(Handle):
         return proxy
 
     @property
+    def remoting_addr(self) -> str:
+        """``host:port`` at which it takes clients that speak remoting: their namesrvAddr.
+
+        Raise FakemqError for one without such a port.
+        """
+        addr = self._running().server.proxy_remoting_addr
+        if not addr:
+            raise FakemqError(
+                "this proxy has no such port: start the cluster with proxy_remoting=True"
+            )
+        return addr
+
+    @property
     def metrics_addr(self) -> str:
         """``host:port`` at which Prometheus reads its metrics; FakemqError without such a port."""
         return self._metrics_addr(self.name)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from fakemq.clock.timers import Timer
     from fakemq.dispatch.answers import Reply
     from fakemq.net.session import OnReply
-    from fakemq.proxy.call import Connection
+    from fakemq.proxy.call import Peer
     from fakemq.proxy.routes import Routes
 
 TIMEOUT_MS: Final = 2_000
@@ -64,7 +64,7 @@ class BrokerCalls:
 
     def ask(
         self,
-        connection: Connection | None,
+        connection: Peer | None,
         addr: str,
         command: RemotingCommand,
         timeout_ms: int | None = TIMEOUT_MS,
@@ -102,11 +102,11 @@ class BrokerCalls:
             timer = self._clock.call_later(timeout_ms, over, kind="rpc_timeout")
         return pending
 
-    def tell(self, connection: Connection | None, addr: str, command: RemotingCommand) -> None:
+    def tell(self, connection: Peer | None, addr: str, command: RemotingCommand) -> None:
         """Send the broker at ``addr`` a request without an answer; raise RpcError as `ask`."""
         self._session(connection, addr, command.code).call_oneway(command)
 
-    def _session(self, connection: Connection | None, addr: str, code: int) -> LocalSession:
+    def _session(self, connection: Peer | None, addr: str, code: int) -> LocalSession:
         broker = self._routes.at(addr)
         if broker is None or not broker.state.is_up:
             raise _refused(addr, code)
@@ -139,7 +139,7 @@ class BrokerCalls:
         late, self._late = self._late, []
         self._clock.carry_out(called_each(late), peer=self, count=len(late))
 
-    def connection_closed(self, connection: Connection, why: str) -> None:
+    def connection_closed(self, connection: Peer, why: str) -> None:
         """Close what a client's connection has at brokers."""
         for session in self._sessions.pop(connection, {}).values():
             session.close(why)

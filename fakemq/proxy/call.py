@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, TypeVar, cast
 
 from fakemq.later import Later
 
@@ -23,6 +23,17 @@ LANGUAGE: Final = "x-mq-language"
 CLIENT_VERSION: Final = "x-mq-client-version"
 DATE_TIME: Final = "x-mq-date-time"
 AUTHORIZATION: Final = "authorization"
+
+
+class Peer(Protocol):
+    """The connection of a client, of whichever protocol: a `GrpcSession` or a `Session`."""
+
+    closed: bool
+    outside: bool
+
+    @property
+    def remote_addr(self) -> str:
+        """``host:port`` of the peer."""
 
 
 class Context:

@@ -33,6 +33,7 @@ from fakemq.protocol.properties import (
     UNIQ_CLIENT_MESSAGE_ID_KEYIDX,
 )
 from fakemq.protocol.sysflag import MessageSysFlag
+from fakemq.proxy.status import Code, proxy_error
 from fakemq.proxy.times import timestamp_of
 
 if TYPE_CHECKING:
@@ -102,6 +103,19 @@ def message_type(properties: Mapping[str, str]) -> str:
     if LITE_TOPIC in properties:
         return "LITE"
     return "NORMAL"
+
+
+def check_type(expected: str, actual: str) -> None:
+    """Raise RpcError if a topic does not take messages of a type.
+
+    Source: proxy/processor/validator/DefaultTopicMessageTypeValidator.java (5.5.0)
+    """
+    if actual != expected and expected != "MIXED":
+        raise proxy_error(
+            Code.MESSAGE_PROPERTY_CONFLICT_WITH_TYPE,
+            f"TopicMessageType validate failed, the expected type is {expected},"
+            f" but actual type is {actual}",
+        )
 
 
 def received_message(stored: MessageExt, now_ms: int, topic: str | None = None) -> Message:

@@ -6,7 +6,7 @@ proxy/service/ClusterServiceManager.java (5.5.0)
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
 from fakemq.dispatch.node import NodeState
 from fakemq.events.core import NodeStarted, NodeStopped
@@ -20,12 +20,13 @@ from fakemq.proxy.receipts import Renewals
 from fakemq.proxy.relay import Relay
 from fakemq.proxy.routes import Routes
 from fakemq.proxy.settings import ClientSettings, retry_delay_ms
-from fakemq.proxy.transactions import Transactions
+from fakemq.proxy.transactions import OtherProducers, Transactions
 
 if TYPE_CHECKING:
     import random
     from collections.abc import Callable, Iterable
 
+    from fakemq.broker.acl.access import BrokerDoor
     from fakemq.broker.acl.permission_manager import PlainPermissionManager
     from fakemq.broker.broker import Broker
     from fakemq.broker.v5.auth.checks import AuthControl
@@ -38,13 +39,29 @@ if TYPE_CHECKING:
     from fakemq.namesrv.namesrv import NameServer
     from fakemq.net.grpc_call import RpcRoute
     from fakemq.net.link import Link
-    from fakemq.net.session import OnReply
+    from fakemq.net.session import OnReply, Session
     from fakemq.protocol.command import RemotingCommand
     from fakemq.protocol.table import NoHeader
     from fakemq.proxy.receipts import ReceiptHandle, Renewed
     from fakemq.reference import Reference
 
 NAME: Final = "proxy-0"
+
+
+class OtherDoor(OtherProducers, Protocol):
+    """The port for remoting, as the front uses it: a `fakemq.proxy.door.RemotingDoor`."""
+
+    def start(self) -> None:
+        """The front starts."""
+
+    def reset(self) -> None:
+        """Forget what clients have sent; those that are connected stay known."""
+
+    def session_closed(self, session: Session) -> None:
+        """Remove the clients of a closed connection."""
+
+    def members(self, group: str) -> list[tuple[str, str]]:
+        """Return the client id and the address of each member of a consumer group."""
 
 
 class Proxy:
@@ -79,11 +96,13 @@ class Proxy:
         self.before_rpc_reply = faults.at(BEFORE_RPC_REPLY)
         self.state = NodeState.STOPPED
         self.addr = ""
-        self.sessions: dict[GrpcSession, None] = {}
+        self.sessions: dict[GrpcSession | Session, None] = {}
         self.unwritten_bytes = 0
         """The size of the popped messages that their callers do not read yet."""
         self.paths: dict[str, RpcRoute] = {}
         """What is answered, by path; the maker of the front sets it before the start."""
+        self.door: OtherDoor | None = None
+        """Its port for remoting, which sets this; None without one."""
         self._brokers = brokers
         self.routes = Routes(clock, name_servers, brokers, randomness)
         self.calls = BrokerCalls(
@@ -120,6 +139,8 @@ class Proxy:
         """Start at ``addr`` (``host:port``)."""
         self.addr = self.calls.addr = addr
         self.clients.start()
+        if self.door is not None:
+            self.door.start()
         self.settings.start()
         self.renewals.start()
         for broker in self._brokers():
@@ -185,6 +206,8 @@ class Proxy:
         self.transactions.clear_data()
         self.relay.clear()
         self.routes.clear()
+        if self.door is not None:
+            self.door.reset()
 
     def _forget(self, why: str) -> None:
         self.renewals.clear()
@@ -200,20 +223,44 @@ class Proxy:
     def accept(self, link: Link) -> GrpcSession:
         """Take a connection."""
         session = GrpcSession(link, self, self.paths)
+        self.join(session)
+        return session
+
+    def join(self, session: GrpcSession | Session) -> None:
+        """Take note of a new connection."""
         self.sessions[session] = None
         if self.state is NodeState.PAUSED:
             session.pause()
-        return session
 
-    def session_closed(self, session: GrpcSession) -> None:
-        """Drop what brokers hold for a closed connection; its clients stay for a while."""
+    def session_closed(self, session: GrpcSession | Session) -> None:
+        """Drop what brokers hold for a closed connection; its gRPC clients stay for a while."""
         self.clock.drop_of(session)
         self.sessions.pop(session, None)
         self.calls.connection_closed(session, "the client's connection was closed")
+        if self.door is not None and not isinstance(session, GrpcSession):
+            self.door.session_closed(session)
 
     def client_ids(self, session: Any) -> set[str]:
         """Return the ids of the clients whose last heartbeat came on a connection."""
+        if self.door is not None and not isinstance(session, GrpcSession):
+            return self.door.client_ids(session)
         return self.clients.ids_on(session)
+
+    def members(self, group: str) -> list[tuple[str, str]]:
+        """Return the client id and the address of each connection of a consumer group's members."""
+        found = [
+            (client.client_id, one.remote_addr)
+            for client in self.clients.consumers(group)
+            for one in client.used_connections()
+        ]
+        if self.door is not None:
+            found += self.door.members(group)
+        return found
+
+    @property
+    def guard(self) -> BrokerDoor | None:
+        """What checks the requests of remoting: that of the brokers; None if they check nothing."""
+        return next((one.guard for one in self._brokers() if one.guard is not None), None)
 
     @property
     def accounts(self) -> PlainPermissionManager | None:

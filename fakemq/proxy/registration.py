@@ -105,7 +105,12 @@ def register_consumer(
             ".buildConsumeType(ClientActivity.java:524)",
         )
     yield from check_subscriptions(subscriptions)
-    _check_lite(proxy, group, client_type, subscriptions)
+    check_group(
+        proxy,
+        group,
+        is_lite=client_type == LITE_PUSH_CONSUMER_TYPE,
+        topics=(one.topic.name for one in subscriptions),
+    )
     return proxy.clients.register(
         CONSUMER, group, context.client_id, language, context.session, context.account
     )
@@ -133,18 +138,21 @@ def check_bound(proxy: Proxy, group: str, topic: str) -> None:
         )
 
 
-def _check_lite(
-    proxy: Proxy, group: str, client_type: int, subscriptions: Collection[SubscriptionEntry]
-) -> None:
-    """Source: ClientProcessor.java#validateLiteMode, #validateLiteSubTopic (5.5.0)"""
+def check_group(proxy: Proxy, group: str, *, is_lite: bool, topics: Iterable[str]) -> None:
+    """Raise RpcError for a group that does not exist, or whose members are of the other mode.
+
+    Of ``topics``, to which a member subscribes, only the first is looked at.
+
+    Source: ClientProcessor.java#validateLiteMode, #validateLiteSubTopic (5.5.0)
+    """
     bound = bound_topic(proxy, group)
-    if client_type == LITE_PUSH_CONSUMER_TYPE:
+    if is_lite:
         if not bound:
             raise RpcError(
                 Code.ILLEGAL_CONSUMER_GROUP, f"regular group cannot use LITE mode: {group}"
             )
-        for one in subscriptions:
-            check_bound(proxy, group, one.topic.name)
+        for topic in topics:
+            check_bound(proxy, group, topic)
             break
     elif bound:
         raise RpcError(Code.ILLEGAL_CONSUMER_GROUP, f"lite group must use LITE mode: {group}")

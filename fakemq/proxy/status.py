@@ -83,7 +83,7 @@ _FAQ: Final = (
     " https://rocketmq.apache.org/docs/bestPractice/06FAQ"
 )
 """Behind each text of a Java client's exception."""
-_PROXY_EXCEPTION: Final = "org.apache.rocketmq.proxy.common.ProxyException: "
+PROXY_EXCEPTION: Final = "org.apache.rocketmq.proxy.common.ProxyException: "
 
 _CODES: Final[dict[int, Code]] = {
     ResponseCode.SUCCESS: Code.OK,
@@ -119,7 +119,7 @@ class RpcError(Exception):
 
 def proxy_error(code: Code, text: str) -> RpcError:
     """Return an error whose text names Java's ProxyException."""
-    return RpcError(code, _PROXY_EXCEPTION + text)
+    return RpcError(code, PROXY_EXCEPTION + text)
 
 
 def java_error(text: str, exception: str, place: str) -> RpcError:

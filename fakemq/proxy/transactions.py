@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from fakemq.events.grpc import OrphanAsked
 from fakemq.journal.journal import shortened
@@ -20,7 +20,10 @@ from fakemq.protocol.bodies.heartbeat import HeartbeatData, ProducerData
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.grpc.messages import RecoverOrphanedTransactionCommand, TelemetryCommand
-from fakemq.protocol.headers.transaction import CheckTransactionStateRequestHeader
+from fakemq.protocol.headers.transaction import (
+    CheckTransactionStateRequestHeader,
+    EndTransactionRequestHeader,
+)
 from fakemq.protocol.message import decode_records
 from fakemq.protocol.properties import PRODUCER_GROUP
 from fakemq.proxy.messages import received_message
@@ -34,7 +37,9 @@ if TYPE_CHECKING:
     from fakemq.clock.slices import Steps
     from fakemq.clock.timers import Timer
     from fakemq.journal.journal import Journal
+    from fakemq.net.session import Session
     from fakemq.proxy.broker_calls import BrokerCalls
+    from fakemq.proxy.call import Peer
     from fakemq.proxy.clients import Client, Clients
 
 # Source: proxy/config/ProxyConfig.java (5.5.0)
@@ -56,6 +61,49 @@ class TransactionData(NamedTuple):
     broker_name: str
     log_offset: int
     half_offset: int
+
+
+def end_command(
+    data: TransactionData,
+    topic: str,
+    group: str,
+    commit_or_rollback: int,
+    *,
+    from_check: bool,
+    message_id: str,
+    transaction_id: str,
+) -> RemotingCommand:
+    """Return the request that ends a half message at its broker.
+
+    Source: proxy/service/transaction/AbstractTransactionService.java#genEndTransactionRequestHeader
+    """
+    header = EndTransactionRequestHeader(
+        producer_group=group,
+        commit_or_rollback=commit_or_rollback,
+        from_transaction_check=from_check,
+        msg_id=message_id,
+        transaction_id=transaction_id,
+        tran_state_table_offset=data.half_offset,
+        commit_log_offset=data.log_offset,
+    )
+    return RemotingCommand(
+        RequestCode.END_TRANSACTION,
+        ext_fields=header.encode() | {"topic": topic},
+        remark="end transaction from proxy",
+    )
+
+
+class OtherProducers(Protocol):
+    """Producers that speak remoting to the front: those of a `fakemq.proxy.door.Door`."""
+
+    def has_producers(self, group: str) -> bool:
+        """Return whether a group has any."""
+
+    def producer(self, group: str, topic: str) -> Session | None:
+        """Return the connection of one that may be asked about a half message of a topic."""
+
+    def client_ids(self, session: Session) -> set[str]:
+        """Return the ids of the clients on a connection."""
 
 
 class Transactions:
@@ -84,6 +132,8 @@ class Transactions:
         self._brokers = brokers
         self._version = version
         self._may_publish = may_publish
+        self.others: OtherProducers | None = None
+        """The producers at the port for remoting, if there is one."""
         self._data: OrderedDict[tuple[str, str], list[TransactionData]] = OrderedDict()
         """Group and transaction id → what is known, the oldest first; the id that was added last is
         at the end, and so over last."""
@@ -168,7 +218,7 @@ class Transactions:
         """Source: ClusterTransactionService.java#scanProducerHeartBeat (5.5.0)"""
         some: list[str] = []
         for group in list(self._groups):
-            if not self._clients.has_producers(group):
+            if not self._has_producers(group):
                 self._groups.pop(group, None)
             else:
                 some.append(group)
@@ -180,6 +230,11 @@ class Transactions:
             self._send_heartbeat(some)
         if self._groups and self._heartbeat is None:
             self._wait_for_heartbeat()
+
+    def _has_producers(self, group: str) -> bool:
+        others = self.others
+        here = self._clients.has_producers(group)
+        return here or (others is not None and others.has_producers(group))
 
     def _send_heartbeat(self, groups: list[str]) -> None:
         producers = [ProducerData(group_name=group) for group in groups]
@@ -204,7 +259,9 @@ class Transactions:
         if group is None:
             return
         client = self._clients.next_producer(group, lambda one: self._may_publish(one, half.topic))
-        if client is None:
+        others = self.others if client is None else None
+        session = None if others is None else others.producer(group, half.topic)
+        if client is None and session is None:
             return
         transaction_id = header.get("transaction_id", "")
         self.add(
@@ -214,21 +271,36 @@ class Transactions:
             header.commit_log_offset,
             header.tran_state_table_offset,
         )
+        if client is not None:
+            self._note(half.topic, transaction_id, {client.client_id}, client.connection)
+            client.write(
+                TelemetryCommand(
+                    recover_orphaned_transaction_command=RecoverOrphanedTransactionCommand(
+                        transaction_id=transaction_id,
+                        message=received_message(half, self._clock.now_ms()),
+                    )
+                )
+            )
+        elif others is not None and session is not None:
+            self._note(half.topic, transaction_id, others.client_ids(session), session)
+            asked = CheckTransactionStateRequestHeader(
+                tran_state_table_offset=header.tran_state_table_offset,
+                commit_log_offset=header.commit_log_offset,
+                msg_id=header.get("msg_id", None),
+                transaction_id=transaction_id,
+            )
+            fields = asked.encode() | {"topic": half.topic}
+            code = RequestCode.CHECK_TRANSACTION_STATE
+            session.send(RemotingCommand(code, ext_fields=fields, body=command.body))
+
+    def _note(self, topic: str, transaction_id: str, client_ids: set[str], peer: Peer) -> None:
         self._journal.add(
             OrphanAsked(
                 node=self._name,
-                topic=half.topic,
+                topic=topic,
                 transaction_id=shortened(transaction_id),
-                client_id=shortened(client.client_id),
-                peer=client.connection.remote_addr,
-            )
-        )
-        client.write(
-            TelemetryCommand(
-                recover_orphaned_transaction_command=RecoverOrphanedTransactionCommand(
-                    transaction_id=transaction_id,
-                    message=received_message(half, self._clock.now_ms()),
-                )
+                client_id=shortened(min(client_ids, default="")),
+                peer=peer.remote_addr,
             )
         )
 

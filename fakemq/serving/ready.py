@@ -58,6 +58,8 @@ class ReadyInfo(msgspec.Struct, frozen=True, kw_only=True):
     """``host:port[;host:port]``, as brokers' controllerAddr; left out without controllers."""
     grpc: str | msgspec.UnsetType = msgspec.UNSET
     """``host:port`` for gRPC clients; left out without such a port."""
+    proxy_remoting: str | msgspec.UnsetType = msgspec.UNSET
+    """``host:port`` of the proxy for clients that speak remoting; left out without such a port."""
     tls: ReadyTls | msgspec.UnsetType = msgspec.UNSET
     """Left out unless an option asks for TLS."""
     metrics: dict[str, str] | msgspec.UnsetType = msgspec.UNSET
@@ -87,6 +89,7 @@ def ready_info(server: ClusterServer, control_url: str | None) -> ReadyInfo:
         control=control_url,
         controllers=";".join(core.controller_addrs) or msgspec.UNSET,
         grpc=server.grpc_addr or msgspec.UNSET,
+        proxy_remoting=server.proxy_remoting_addr or msgspec.UNSET,
         tls=_ready_tls(server.tls),
         metrics={name: one.port.addr for name, one in server.exporters.items()} or msgspec.UNSET,
         brokers=brokers,
@@ -115,6 +118,8 @@ def ready_line(info: ReadyInfo) -> str:
         parts.append(f"controllers {info.controllers}")
     if info.grpc is not msgspec.UNSET:
         parts.append(f"grpc {info.grpc}")
+    if info.proxy_remoting is not msgspec.UNSET:
+        parts.append(f"proxy-remoting {info.proxy_remoting}")
     if info.control is not None:
         parts.append(f"control {info.control}")
     if info.metrics is not msgspec.UNSET:

@@ -82,6 +82,11 @@ class ClusterServer:
             self._grpc_port = (
                 None if spec.grpc_port is None else self._port(spec.grpc_port, "gRPC port", "grpc")
             )
+            self._door_port = (
+                None
+                if spec.proxy_remoting is None
+                else self._port(spec.proxy_remoting, "proxy's remoting port", "proxy_remoting")
+            )
             self.core = ClusterCore(
                 spec,
                 [f"{spec.advertised_host}:{port.port}" for port in self._namesrv_ports],
@@ -89,6 +94,7 @@ class ClusterServer:
                 open_tcp=self._tcp.open,
                 links=self._links,
                 grpc_port=None if self._grpc_port is None else self._grpc_port.port,
+                door_port=None if self._door_port is None else self._door_port.port,
                 controller_addrs=[
                     f"{one.host}:{port.port}"
                     for one, port in zip(spec.controllers, self._controller_ports, strict=True)
@@ -161,6 +167,9 @@ class ClusterServer:
         proxy = self.core.proxy
         if proxy is not None and self._grpc_port is not None:
             self._listeners[proxy.name] = [self._grpc_listener(proxy, self._grpc_port, door)]
+            if self.core.door is not None and self._door_port is not None:
+                remoting = self._listener(proxy.name, self._door_port, self.core.door.accept, door)
+                self._listeners[proxy.name].append(remoting)
         for name in self._listeners:
             self._listen(name)
 
@@ -190,6 +199,11 @@ class ClusterServer:
         if self._grpc_port is None:
             return ""
         return f"{self.spec.advertised_host}:{self._grpc_port.port}"
+
+    @property
+    def proxy_remoting_addr(self) -> str:
+        """``host:port`` for clients that speak remoting to the proxy; "" without such a port."""
+        return "" if self.core.door is None else self.core.door.addr
 
     def _warn_of_tls(self, text: str) -> None:
         self.core.journal.peer_warnings.warn(NODE, "TLS files", text)

@@ -24,6 +24,7 @@ GIVEN: dict[str, Any] = {
     "controllers": 1,
     "reference": "5.5.0",
     "grpc": True,
+    "proxy_remoting": True,
     "proxy_protocol_from": (),  # without a gRPC port it is an error
     "store": "/elsewhere",
     "store_from": "/old",
@@ -72,7 +73,12 @@ def test_every_option_has_a_value_here() -> None:
 def test_option_replaces_no_key_without_a_word(name: str) -> None:
     before = cluster_spec().broker_configs[0]
     one = cluster_spec(**{name: GIVEN[name]}).broker_configs[0]
-    of_release = {"reference", "grpc", "controllers"}  # the defaults of another release
+    of_release = {
+        "reference",
+        "grpc",
+        "proxy_remoting",
+        "controllers",
+    }  # the defaults of another release
     changed = {
         attribute
         for attribute in NAMES.keys() - _DERIVED

@@ -19,6 +19,7 @@ from tests.support.session_lab import RecordingLink
 
 MIB = 1 << 20
 PORT = 18_081
+DOOR_PORT = 18_080
 TYPES = {
     "normal": "NORMAL",
     "fifo": "FIFO",
@@ -131,9 +132,14 @@ class Asked:
 
 
 class ProxyLab:
-    """A started cluster of RocketMQ 5 with a front, and a topic of each type with four queues."""
+    """A started cluster of RocketMQ 5 with a front, and a topic of each type with four queues.
 
-    def __init__(self, *, queues: int = 4, reference: str = "5.5.0", **options: Any) -> None:
+    With ``door``, the front has its port for remoting, too.
+    """
+
+    def __init__(
+        self, *, queues: int = 4, reference: str = "5.5.0", door: bool = False, **options: Any
+    ) -> None:
         config = {"recallMessageEnable": "true", "enableMixedMessageType": "true"}
         spec = cluster_spec(
             reference=reference,
@@ -146,7 +152,10 @@ class ProxyLab:
             **options,
         )
         ports = [20_000 + 10 * number for number in range(len(spec.broker_configs))]
-        self.core = ClusterCore(spec, ["127.0.0.1:19876"], ports, grpc_port=PORT)
+        door_port = DOOR_PORT if door else None
+        self.core = ClusterCore(
+            spec, ["127.0.0.1:19876"], ports, grpc_port=PORT, door_port=door_port
+        )
         self.core.start()
         for topic, message_type in TYPES.items():
             self.create_topic(topic, message_type, queues)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from fakemq.broker.clients.client_channel import ClientChannelInfo, Memberships
 from fakemq.clock.slices import A_STEP, leaving
@@ -18,7 +18,6 @@ from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.command import RemotingCommand
 
 if TYPE_CHECKING:
-    from fakemq.broker.filters.manager import ConsumerFilterManager
     from fakemq.clock.slices import Steps
     from fakemq.config.model import BrokerConfig
     from fakemq.dispatch.node import NodeContext
@@ -27,6 +26,16 @@ if TYPE_CHECKING:
 
 BROADCASTING: Final = "BROADCASTING"
 """The message model of a group each of whose members gets every message."""
+
+
+class Filters(Protocol):
+    """What is made of the expressions of consumers: a broker's `ConsumerFilterManager`."""
+
+    def register(self, group: str, subscriptions: Collection[SubscriptionData]) -> Steps[None]:
+        """Take what a group subscribes to now."""
+
+    def unregister(self, group: str) -> None:
+        """Take note that a group has no members any more."""
 
 
 class ConsumerGroupInfo:
@@ -107,7 +116,7 @@ class ConsumerManager:
     def __init__(
         self,
         node: NodeContext[BrokerConfig],
-        filters: ConsumerFilterManager,
+        filters: Filters,
         *,
         send_oneway: Callable[[Session, RemotingCommand], None],
         find_read: Callable[[str, str], SubscriptionData | None],

@@ -11,14 +11,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from fakemq.protocol.codes import RequestCode
-from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.grpc.messages import EndTransactionResponse
-from fakemq.protocol.headers.transaction import EndTransactionRequestHeader
 from fakemq.protocol.sysflag import MessageSysFlag
 from fakemq.proxy.checks import checked_topic, is_blank
 from fakemq.proxy.registry import handles
 from fakemq.proxy.status import OK, Code, RpcError, proxy_error
+from fakemq.proxy.transactions import end_command
 
 if TYPE_CHECKING:
     from fakemq.protocol.grpc.messages import EndTransactionRequest
@@ -46,19 +44,14 @@ def end_transaction(
     addr = proxy.routes.master_addr(data.broker_name)
     if addr is None:
         raise proxy_error(Code.BAD_REQUEST, f"cannot find broker {data.broker_name}")
-    header = EndTransactionRequestHeader(
-        producer_group=topic,
-        commit_or_rollback=_ENDS.get(request.resolution, MessageSysFlag.TRANSACTION_NOT_TYPE),
-        from_transaction_check=request.source == _SERVER_CHECK,
-        msg_id=request.message_id,
+    command = end_command(
+        data,
+        topic,
+        topic,
+        _ENDS.get(request.resolution, MessageSysFlag.TRANSACTION_NOT_TYPE),
+        from_check=request.source == _SERVER_CHECK,
+        message_id=request.message_id,
         transaction_id=request.transaction_id,
-        tran_state_table_offset=data.half_offset,
-        commit_log_offset=data.log_offset,
-    )
-    command = RemotingCommand(
-        RequestCode.END_TRANSACTION,
-        ext_fields=header.encode() | {"topic": topic},
-        remark="end transaction from proxy",
     )
     proxy.calls.tell(context.session, addr, command)
     return EndTransactionResponse(status=OK)

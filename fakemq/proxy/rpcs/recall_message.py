@@ -21,8 +21,8 @@ from fakemq.protocol.v5.headers.timer import (
 )
 from fakemq.proxy.checks import checked_topic
 from fakemq.proxy.consuming import answer_header, raise_unless_success
+from fakemq.proxy.messages import check_type
 from fakemq.proxy.registry import handles
-from fakemq.proxy.rpcs.send_message import check_type
 from fakemq.proxy.status import OK, Code, proxy_error
 
 if TYPE_CHECKING:

@@ -34,7 +34,7 @@ from fakemq.protocol.sysflag import MessageSysFlag
 from fakemq.protocol.topics import DLQ_PREFIX, RETRY_PREFIX
 from fakemq.protocol.usual_headers import UsualBatchHeader, UsualSendHeader
 from fakemq.proxy.checks import check_count, checked_topic, is_blank
-from fakemq.proxy.messages import BORN_TIMESTAMP, message_type
+from fakemq.proxy.messages import BORN_TIMESTAMP, check_type, message_type
 from fakemq.proxy.registry import handles
 from fakemq.proxy.sending import GZIP, TRANSACTION, check_body, properties_of
 from fakemq.proxy.status import (
@@ -131,19 +131,6 @@ def _made(
         raise RpcError(Code.MESSAGE_CORRUPTED, "topic in message is not same")
     check_body(message.body)
     return properties_of(message, topic, now_ms, remote_addr)
-
-
-def check_type(expected: str, actual: str) -> None:
-    """Raise RpcError if a topic does not take messages of a type.
-
-    Source: proxy/processor/validator/DefaultTopicMessageTypeValidator.java (5.5.0)
-    """
-    if actual != expected and expected != "MIXED":
-        raise proxy_error(
-            Code.MESSAGE_PROPERTY_CONFLICT_WITH_TYPE,
-            f"TopicMessageType validate failed, the expected type is {expected},"
-            f" but actual type is {actual}",
-        )
 
 
 def _queue(proxy: Proxy, route: TopicRoute, alone: Message | None) -> RouteQueue | None:
