@@ -70,6 +70,7 @@ CHANGES: dict[str, Callable[[Broker], object]] = {
     "clone": lambda broker: broker.offsets.clone("h", "g", "orders"),
     "clean": lambda broker: broker.offsets.clean("orders"),
     "remove": lambda broker: broker.offsets.remove("g"),
+    "forget_one": lambda broker: broker.offsets.forget_one("g", "orders"),
     "query_min_offset_in_all_groups": lambda broker: broker.offsets.query_min_offset_in_all_groups(
         "orders", ["g"]
     ),
@@ -82,7 +83,7 @@ CHANGES: dict[str, Callable[[Broker], object]] = {
 OTHERS = {
     *("is_empty", "query", "query_all", "which_topics_by_group", "which_groups_by_topic"),
     *("topics_by_group", "first_boot_offset", "wrapper", "persisted", "persisted_in_steps"),
-    "captured",
+    *("captured", "count"),
     *("snapshot", "load", "reset", "ignore", "note_reset"),
 }
 """What changes nothing, and what empties or fills the table where `losing`, or a new journal,
