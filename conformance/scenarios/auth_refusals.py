@@ -19,6 +19,7 @@ from conformance.scenarios.auth_users import (
 )
 from conformance.scenarios.hostility import Conversation
 from conformance.targets.accounts import AUTH, LOCAL_USERS, SECRET, STATEFUL
+from conformance.wire.lites import pop_lite_fields
 from conformance.wire.pops import pop_fields
 from conformance.wire.raw import frame
 from conformance.wire.requests import (
@@ -101,6 +102,10 @@ CODES: tuple[int, ...] = (
     *(RequestCode5.POP_MESSAGE, RequestCode5.PEEK_MESSAGE, RequestCode5.ACK_MESSAGE),
     *(RequestCode5.BATCH_ACK_MESSAGE, RequestCode5.CHANGE_MESSAGE_INVISIBLETIME),
     *(RequestCode5.NOTIFICATION, RequestCode5.POLLING_INFO, RequestCode5.QUERY_ASSIGNMENT),
+    *(RequestCode5.POP_LITE_MESSAGE, RequestCode5.LITE_SUBSCRIPTION_CTL),
+    *(RequestCode5.GET_BROKER_LITE_INFO, RequestCode5.GET_LITE_TOPIC_INFO),
+    *(RequestCode5.GET_LITE_CLIENT_INFO, RequestCode5.GET_LITE_GROUP_INFO),
+    *(RequestCode5.TRIGGER_LITE_DISPATCH,),
     *(RequestCode5.SET_MESSAGE_REQUEST_MODE, RequestCode5.GET_ALL_MESSAGE_REQUEST_MODE),
     *(RequestCode.HEART_BEAT, RequestCode.UNREGISTER_CLIENT, RequestCode.CHECK_CLIENT_CONFIG),
     *(RequestCode.GET_CONSUMER_LIST_BY_GROUP, RequestCode.GET_CONSUMER_CONNECTION_LIST),
@@ -305,6 +310,21 @@ def auth_doors(run: Run) -> None:
     auth_ask(run, RequestCode.GET_MAX_OFFSET, queue_fields("SAuthDoor"))
     auth_ask(run, RequestCode.GET_CONSUMER_LIST_BY_GROUP, {"consumerGroup": "GAuthDoor"})
     auth_ask(run, RequestCode5.AUTH_GET_USER, {"username": "DNever"})
+
+
+@scenario(
+    "auth 2.0: pops of lite topics need a key and no right", config=AUTH, releases=AUTH_RELEASES
+)
+def auth_lite(run: Run) -> None:
+    run.topic("SAuthLite")
+    user(run, "LNone")
+    fields = pop_lite_fields("SAuthLite", "GAuthLite")
+    for place in ("broker-a", "broker-a vip"):
+        run.note(f"{place}: without a key, with a wrong secret, without rights")
+        run.ask(place, RequestCode5.POP_LITE_MESSAGE, fields)
+        for secret in ("87654321", SECRET):
+            code = RequestCode5.POP_LITE_MESSAGE
+            auth_ask(run, code, fields, account="LNone", secret=secret, place=place)
 
 
 @scenario("auth 2.0: which policy decides", config=AUTH, releases=AUTH_RELEASES)

@@ -6,7 +6,10 @@ from conformance.run import Run
 from conformance.scenario import scenario
 from conformance.scenarios.hostility import ANSWER_TIMEOUT_S, Conversation, probe_of
 from conformance.scenarios.popping import FIVE
+from conformance.targets.java_jars import NEWEST
+from conformance.wire.pops import pop_fields
 from conformance.wire.raw import frame
+from conformance.wire.requests import pull_fields
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.v5.codes import RequestCode5
 from fakemq.reference.v5 import REFERENCE
@@ -43,3 +46,18 @@ def v5_codes(run: Run) -> None:
     run.note("of what fakemq leaves out")
     for place in ("broker-a", "namesrv"):
         refused(run, place, left_out)
+
+
+@scenario("what the VIP port of 5.5.0 does not answer", releases=(NEWEST,))
+def v5_vip_port(run: Run) -> None:
+    topic = run.topic("SVipPort")
+    for code, fields in (
+        (RequestCode.PULL_MESSAGE, pull_fields(topic)),
+        (RequestCode.LITE_PULL_MESSAGE, pull_fields(topic)),
+        (RequestCode5.POP_MESSAGE, pop_fields(topic, 0)),
+        (RequestCode5.POP_LITE_MESSAGE, pop_fields(topic, 0)),
+        (RequestCode5.PEEK_MESSAGE, pop_fields(topic, 0)),
+        (RequestCode5.NOTIFICATION, pop_fields(topic, 0)),
+        (RequestCode5.POLLING_INFO, pop_fields(topic, 0)),
+    ):
+        run.ask("broker-a vip", code, fields)

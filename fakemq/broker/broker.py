@@ -92,9 +92,6 @@ if TYPE_CHECKING:
     SendRequest: TypeAlias = Request[SendMessageRequestHeader] | Request[SendMessageRequestHeaderV2]
 
 
-_PULLS: Final = frozenset({RequestCode.PULL_MESSAGE, RequestCode.LITE_PULL_MESSAGE})
-"""Codes that the VIP port does not answer."""
-
 _FOR_NAME_SERVERS: Final = frozenset(
     (
         *(RequestCode.REGISTER_BROKER, RequestCode.GET_ROUTEINFO_BY_TOPIC),
@@ -121,6 +118,10 @@ class Broker:
     topic_attributes: ClassVar[Mapping[str, Attribute]] = {}
     """The attributes that a topic may have, with their rules."""
     group_attributes: ClassVar[Mapping[str, Attribute]] = {}
+    not_at_vip_port: ClassVar[frozenset[int]] = frozenset(
+        (RequestCode.PULL_MESSAGE, RequestCode.LITE_PULL_MESSAGE)
+    )
+    """Codes that the VIP port does not answer. Source: broker/BrokerController.java (4.9.7)"""
     follows_puts: ClassVar[bool] = False
     """Whether it reads the records of each put, also if no pull waits for them."""
     knows_times: ClassVar[bool] = False
@@ -217,7 +218,7 @@ class Broker:
         self._start_config = config.copy()  # with what the parts have set
         self.main_dispatcher = self.dispatcher_class(self, self.handlers, on_unknown=self._unknown)
         self.fast_dispatcher = self.dispatcher_class(
-            self, self.handlers, on_unknown=self._unknown, without=_PULLS
+            self, self.handlers, on_unknown=self._unknown, without=self.not_at_vip_port
         )
 
     # -- where it is --------------------------------------------------------------------------
@@ -234,7 +235,7 @@ class Broker:
 
     @property
     def vip_addr(self) -> str:
-        """The VIP port: it answers every code but pulls."""
+        """The VIP port: it answers every code but `not_at_vip_port`."""
         return addresses.vip_addr(self.config)
 
     @property

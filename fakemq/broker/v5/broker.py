@@ -33,6 +33,7 @@ from fakemq.protocol.properties import CLUSTER
 from fakemq.protocol.send_answers import send_answer_fields
 from fakemq.protocol.sysflag import MessageSysFlag
 from fakemq.protocol.topics import LMQ_PREFIX, SCHEDULE_TOPIC
+from fakemq.protocol.v5.codes import RequestCode5
 from fakemq.protocol.v5.properties import READ_BUCKETS, encode_properties
 
 if TYPE_CHECKING:
@@ -87,6 +88,11 @@ class Broker5(Broker):
     transactions_class: ClassVar[type[TransactionalMessageService]] = TransactionalMessageService5
     topic_attributes: ClassVar[Mapping[str, Attribute]] = TOPIC_ATTRIBUTES
     group_attributes: ClassVar[Mapping[str, Attribute]] = GROUP_ATTRIBUTES
+    # 5.3.2 has the same, and no lite topics.
+    not_at_vip_port: ClassVar[frozenset[int]] = Broker.not_at_vip_port | {
+        *(RequestCode5.PEEK_MESSAGE, RequestCode5.POP_MESSAGE, RequestCode5.POP_LITE_MESSAGE),
+        *(RequestCode5.NOTIFICATION, RequestCode5.POLLING_INFO),
+    }
     follows_puts: ClassVar[bool] = True
     knows_times: ClassVar[bool] = True
 
