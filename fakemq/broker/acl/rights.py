@@ -103,6 +103,15 @@ BROKER: Final[Mapping[int, RightsRow]] = {
     RequestCode5.CHANGE_MESSAGE_INVISIBLETIME: _later(_POPPED),
     RequestCode5.NOTIFICATION: _later(_OFFSET),
     RequestCode5.POLLING_INFO: _later(_OFFSET),
+    # No release asks: 5.5.0's brokers have users, see `fakemq.broker.v5.auth.asks`.
+    RequestCode5.POP_LITE_MESSAGE: _later(_OFFSET),
+    RequestCode5.LITE_SUBSCRIPTION_CTL: _later(ADMIN),
+    RequestCode5.GET_BROKER_LITE_INFO: _later(ADMIN),
+    RequestCode5.GET_PARENT_TOPIC_INFO: _later(ADMIN),
+    RequestCode5.GET_LITE_TOPIC_INFO: _later(ADMIN),
+    RequestCode5.GET_LITE_CLIENT_INFO: _later(ADMIN),
+    RequestCode5.GET_LITE_GROUP_INFO: _later(ADMIN),
+    RequestCode5.TRIGGER_LITE_DISPATCH: _later(ADMIN),
     RequestCode5.QUERY_ASSIGNMENT: _later(
         Rule("SUB for the topic and the group", needs.assignment, of_body=True)
     ),

@@ -81,7 +81,7 @@ CHANGES: dict[str, Callable[[Broker], object]] = {
 }
 """What changes the table, by the method that does it."""
 OTHERS = {
-    *("is_empty", "query", "query_all", "which_topics_by_group", "which_groups_by_topic"),
+    *("is_empty", "count", "query", "query_all", "which_topics_by_group", "which_groups_by_topic"),
     *("topics_by_group", "first_boot_offset", "wrapper", "persisted", "persisted_in_steps"),
     *("captured", "count"),
     *("snapshot", "load", "reset", "ignore", "note_reset"),
