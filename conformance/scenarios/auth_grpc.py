@@ -9,8 +9,10 @@ from typing import Any
 
 from conformance.run import Run
 from conformance.scenario import scenario
-from conformance.scenarios.auth_users import AUTH_RELEASES, auth_ask, entry, rights
+from conformance.scenarios.auth_users import AUTH_RELEASES, auth_ask, encoded, entry, rights
 from conformance.targets.accounts import AUTH, SECRET
+from conformance.wire.pops import pop_fields
+from conformance.wire.requests import heartbeat, pull_fields, queue_fields, send_v2_fields
 from conformance.wire.rpcs import (
     MASTERS,
     acknowledging,
@@ -26,6 +28,8 @@ from conformance.wire.rpcs import (
     route_of,
     sending,
 )
+from conformance.wire.signing import HIDDEN, signed
+from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.v5.codes import RequestCode5
 
 DATE = "20260101T000000Z"
@@ -78,8 +82,6 @@ def _every(run: Run, name: str, metadata: Mapping[str, str]) -> None:
 def _user(run: Run, name: str, *policies: Mapping[str, object]) -> str:
     """Have a user at both brokers: a proxy asks any one of them."""
     for place in MASTERS:
-        from conformance.scenarios.auth_users import encoded
-
         sent = encoded({"password": SECRET})
         auth_ask(run, RequestCode5.AUTH_CREATE_USER, {"username": name}, sent, place=place)
         if policies:
@@ -148,3 +150,25 @@ def auth_grpc_rights(run: Run) -> None:
         stream = run.grpc("sender").telemetry(metadata=sender)
         stream.send(settings=settings)
         stream.take()
+
+
+@scenario("auth 2.0 at a proxy's port for remoting", config=AUTH, grpc=True, releases=AUTH_RELEASES)
+def auth_proxy_door(run: Run) -> None:
+    topic = run.topic("SAuthProxy")
+    name = _user(run, "PNone")
+    broker = {"bname": "broker-a"}
+    group = {"consumerGroup": "GAuthProxy"}
+    requests: tuple[tuple[int, Mapping[str, object], bytes], ...] = (
+        (RequestCode.GET_ROUTEINFO_BY_TOPIC, {"topic": topic}, b""),
+        (RequestCode.SEND_MESSAGE_V2, send_v2_fields(topic, n="broker-a"), b"x"),
+        (RequestCode.PULL_MESSAGE, pull_fields(topic) | group | broker, b""),
+        (RequestCode5.POP_MESSAGE, pop_fields(topic, 0) | group | broker, b""),
+        (RequestCode.HEART_BEAT, {}, encoded(heartbeat("C1", "GAuthProxy", topic))),
+        (RequestCode.GET_CONSUMER_LIST_BY_GROUP, group, b""),
+        (RequestCode.GET_MAX_OFFSET, queue_fields(topic) | broker, b""),
+    )
+    for what, secret in (("no key", ""), ("a wrong secret", "87654321"), ("no rights", SECRET)):
+        run.note(what)
+        for code, fields, body in requests:
+            keyed = signed(fields, body, account=name, secret=secret) if secret else fields
+            run.ask("proxy", code, keyed, body, hidden=HIDDEN)

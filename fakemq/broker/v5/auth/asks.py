@@ -64,6 +64,8 @@ class AskRule(NamedTuple):
     """Takes the name of the broker's cluster, too; raises AuthError for what cannot be read."""
     of_body: bool = False
     """Whether the body names what it asks for: that may be very much."""
+    of_header: bool = False
+    """Whether it comes from annotations of a header, which Java's proxy does not read."""
     list_field: str = ""
     """A field that may name very much; "" for none."""
 
@@ -99,7 +101,9 @@ def fields(*places: tuple[str, str], actions: Actions) -> AskRule:
     kinds = dict.fromkeys(kind.lower() for kind, _ in places)
     of = " and ".join(f"the {kind}" for kind in kinds)
     lists = [place[:-1] for _, place in places if place[-1] in ",;"]
-    return AskRule(f"{_or(actions)} for {of}", asks, list_field=lists[0] if lists else "")
+    return AskRule(
+        f"{_or(actions)} for {of}", asks, of_header=True, list_field=lists[0] if lists else ""
+    )
 
 
 def _or(actions: Actions) -> str:
@@ -112,7 +116,7 @@ def cluster(action: str) -> AskRule:
     def asks(_: RemotingCommand, cluster_name: str) -> Asks:
         yield Ask(Resource(CLUSTER, cluster_name), (action,))
 
-    return AskRule(f"{action} for the cluster", asks)
+    return AskRule(f"{action} for the cluster", asks, of_header=True)
 
 
 def send(field: str) -> AskRule:
@@ -147,6 +151,11 @@ def any_topic(*actions: str) -> AskRule:
         yield Ask(Resource(TOPIC, command.ext_fields.get("topic")), actions)
 
     return AskRule(f"{_or(actions)} for the topic", asks)
+
+
+def _route(command: RemotingCommand, _: str) -> Asks:
+    resource = _named(TOPIC, command.ext_fields.get("topic"))
+    yield Ask(resource, (SUB, GET) if resource.kind == GROUP else (PUB, SUB, GET))
 
 
 def _end_transaction(command: RemotingCommand, _: str) -> Asks:
@@ -272,7 +281,9 @@ BROKER: Final[Mapping[int, AskRule]] = {
     RequestCode.GET_TOPIC_STATS_INFO: _GET_TOPIC,
     RequestCode5.GET_TOPIC_CONFIG: _GET_TOPIC,
     RequestCode5.GET_SUBSCRIPTIONGROUP_CONFIG: fields((GROUP, "group"), actions=(GET,)),
-    RequestCode.UPDATE_AND_CREATE_TOPIC: AskRule("Create for the topic", _create_topic),
+    RequestCode.UPDATE_AND_CREATE_TOPIC: AskRule(
+        "Create for the topic", _create_topic, of_header=True
+    ),
     RequestCode.DELETE_TOPIC_IN_BROKER: fields((TOPIC, "topic"), actions=(DELETE,)),
     RequestCode.DELETE_SUBSCRIPTIONGROUP: fields((GROUP, "groupName"), actions=(DELETE,)),
     RequestCode5.UPDATE_AND_GET_GROUP_FORBIDDEN: fields(*_GROUP_TOPIC, actions=(UPDATE,)),
@@ -297,12 +308,21 @@ BROKER: Final[Mapping[int, AskRule]] = {
 }
 
 
-def asks_of(command: RemotingCommand, cluster_name: str) -> Asks:
+FRONT: Final[Mapping[int, AskRule]] = {
+    **{code: rule for code, rule in BROKER.items() if not rule.of_header},
+    RequestCode.GET_ROUTEINFO_BY_TOPIC: AskRule("Pub, Sub or Get for the topic", _route),
+}
+"""What Java's proxy asks for at its port for remoting: it does not read annotations of headers."""
+
+
+def asks_of(
+    command: RemotingCommand, cluster_name: str, rules: Mapping[int, AskRule] = BROKER
+) -> Asks:
     """Return what a request asks for; nothing for one without a field, as in Java.
 
     Raise AuthError, at once or later, if that cannot be read.
     """
-    rule = BROKER.get(command.code)
+    rule = rules.get(command.code)
     if rule is not None and command.usual is not None:  # without a key: few are let in so far
         fields = {name: str(value) for name, value in msgspec.to_builtins(command.usual).items()}
         command = msgspec.structs.replace(command, ext_fields=fields)

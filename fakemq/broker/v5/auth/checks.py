@@ -10,14 +10,16 @@ from __future__ import annotations
 
 import hmac
 from collections.abc import Callable, Iterable, Iterator
+from copy import copy
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
 from fakemq.broker.acl.access import BrokerDoor
-from fakemq.broker.v5.auth.asks import BROKER, Ask, asks_of
+from fakemq.broker.v5.auth.asks import BROKER, FRONT, Ask, asks_of
 from fakemq.broker.v5.auth.errors import AuthError
 from fakemq.broker.v5.auth.model import DENY, DISABLED, GROUP, SUPER, TOPIC, user_key
 from fakemq.clock.slices import A_STEP
+from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.headers.query import UNIQUE_MSG_QUERY_FLAG
 from fakemq.protocol.signature import ACCESS_KEY, LAST_WITHOUT_FLAG, SIGNATURE, signature
 from fakemq.protocol.topics import retry_topic
@@ -105,6 +107,7 @@ class AuthControl(BrokerDoor):
         super().__init__(node)
         now_ms = node.clock.elapsed_ms
         self._users = users
+        self._rules, self._code = BROKER, ResponseCode.NO_PERMISSION
         self._cluster = config.broker_cluster_name
         self.authenticates = config.authentication_enabled
         self.authorizes = config.authorization_enabled
@@ -123,13 +126,22 @@ class AuthControl(BrokerDoor):
             else None,
         )
 
+    def at_front(self) -> AuthControl:
+        """Return the check of the front's clients that speak remoting.
+
+        Source: proxy/remoting/activity/AbstractRemotingActivity.java#writeErrResponse (5.5.0)
+        """
+        found = copy(self)
+        found._rules, found._code = FRONT, ResponseCode.SYSTEM_ERROR
+        return found
+
     def check(self, session: Session, host: str, command: RemotingCommand) -> str:
         self._authenticate(session, command)
         self._authorize(session, host, command, self._asks(command))
         return command.ext_fields.get(ACCESS_KEY, "")
 
     def takes_long(self, command: RemotingCommand) -> bool:
-        rule = BROKER.get(command.code)
+        rule = self._rules.get(command.code)
         if rule is None:
             return False
         names = command.body if rule.of_body else command.ext_fields.get(rule.list_field, "")
@@ -155,7 +167,7 @@ class AuthControl(BrokerDoor):
         try:
             self.require_key(session, str(command.code), username, partial(_is_signed, command))
         except AuthError as error:
-            error.needs = self._needs(command)
+            error.needs, error.code = self._needs(command), self._code
             raise
 
     def require_key(
@@ -173,7 +185,7 @@ class AuthControl(BrokerDoor):
     # -- what the user may --------------------------------------------------------------------
 
     def _asks(self, command: RemotingCommand) -> Iterator[Ask]:
-        return asks_of(command, self._cluster) if self.authorizes else iter(())
+        return asks_of(command, self._cluster, self._rules) if self.authorizes else iter(())
 
     def _authorize(
         self, session: Session, host: str, command: RemotingCommand, asks: Iterable[Ask]
@@ -182,7 +194,7 @@ class AuthControl(BrokerDoor):
         try:
             self.require_rights(session, str(command.code), username, host, asks)
         except AuthError as error:
-            error.needs = self._needs(command)
+            error.needs, error.code = self._needs(command), self._code
             raise
 
     def require_rights(
@@ -201,7 +213,7 @@ class AuthControl(BrokerDoor):
     def _needs(self, command: RemotingCommand) -> Iterator[tuple[str, object]]:
         """Yield the topics, and retry topics of groups, that a refused request is about."""
         if not self.takes_long(command):
-            yield from needs_of(asks_of(command, self._cluster))
+            yield from needs_of(asks_of(command, self._cluster, self._rules))
 
 
 def _check_key(users: Users, username: str, is_right: Callable[[str], bool]) -> None:

@@ -17,6 +17,7 @@ class AuthError(AclError):
 
     def __init__(self, message: str, *, resource: str = "", actions: Sequence[str] = ()) -> None:
         super().__init__(message)
+        self.code = ResponseCode.NO_PERMISSION
         self.resource = resource
         self.actions = tuple(actions)
 
@@ -30,7 +31,7 @@ class AuthError(AclError):
         Source: broker/auth/pipeline/AuthenticationPipeline.java, AuthorizationPipeline.java,
         broker/processor/AdminBrokerProcessor.java#handleAuthException (5.5.0)
         """
-        return Reply(code=ResponseCode.NO_PERMISSION, remark=self.message)
+        return Reply(code=self.code, remark=self.message)
 
 
 class NothingKeptError(AuthError):
