@@ -23,9 +23,12 @@ from fakemq.spark.records.record_table import RecordTable
 from fakemq.spark.records.schema import TIMESTAMP, message_schema
 from fakemq.spark.records.slices import (
     Ints,
+    Pieces,
     binaries,
     common_piece,
+    equal_sized,
     hexadecimals,
+    like_next,
     pieces_at,
     repeated,
     strings,
@@ -94,9 +97,9 @@ class MessageColumns:
         return pc.coalesce(unique, self.offset_ids) if unique.null_count else unique
 
     @cached_property
-    def properties(self) -> PropertyTable:
+    def properties(self) -> EqualProperties | PropertyTable:
         table = self._table
-        return PropertyTable(binaries(table.data, table.properties_begin, table.properties_end))
+        return property_columns(table.data, table.properties_begin, table.properties_end)
 
     @cached_property
     def offset_ids(self) -> pa.Array:
@@ -177,6 +180,57 @@ _MAKE: dict[str, Callable[[MessageColumns], pa.Array]] = {
 # The properties of many records at once; `decode_properties` defines their meaning.
 
 
+def property_columns(data: bytes, begin: Ints, end: Ints) -> EqualProperties | PropertyTable:
+    """Return the properties between each ``begin`` and ``end``, in the faster of two forms."""
+    size_bytes = int(end[0] - begin[0]) if len(begin) else 0
+    if size_bytes and (end - begin == size_bytes).all():
+        pieces = pieces_at(data, begin, size_bytes)
+        names = _equal_names(pieces)
+        if names is not None:
+            return EqualProperties(pieces, names)
+    return PropertyTable(binaries(data, begin, end))
+
+
+class EqualProperties:
+    """Properties with the same names at the same places, as one producer's mostly are.
+
+    The first record says where the values are in all; `PropertyTable` reads any records.
+    """
+
+    def __init__(self, pieces: Pieces, names: Mapping[bytes, slice]) -> None:
+        """``names`` has the place of the value of each name."""
+        self._pieces = pieces
+        self._names = names
+
+    def values(self, name: str) -> pa.Array:
+        """Return the last value of a name in each record; null if there is none."""
+        place = self._names.get(name.encode())
+        if place is None:
+            return pa.nulls(len(self._pieces), pa.string())
+        return strings(equal_sized(self._pieces[:, place], pa.binary()))
+
+    def maps(self) -> pa.Array:
+        """Return all properties; a repeated name keeps its first place and its last value."""
+        return PropertyTable(equal_sized(self._pieces, pa.binary())).maps()
+
+
+def _equal_names(pieces: Pieces) -> dict[bytes, slice] | None:
+    """Return the place of each name's last value; None if the records have different places."""
+    if not like_next(pieces == ord(PROPERTY_SEPARATOR)).all():
+        return None
+    like = like_next(pieces)
+    names: dict[bytes, slice] = {}
+    end = -1
+    for entry in pieces[0].tobytes().split(PROPERTY_SEPARATOR.encode()):
+        end += 1 + len(entry)
+        name, _, value = entry.partition(NAME_VALUE_SEPARATOR.encode())
+        place = slice(end - len(value), end)
+        like[:, place] = True
+        if name and value:
+            names[name] = place
+    return names if like.all() else None
+
+
 class PropertyTable:
     """The entries that have a name and a value, in the order of their records."""
 
@@ -207,7 +261,7 @@ class PropertyTable:
         found = np.flatnonzero(self._name_end - self._name_begin == wanted.itemsize)
         if len(found):
             names = pieces_at(self._data, self._name_begin[found], wanted.itemsize)
-            found = found[names == wanted]
+            found = found[names.view(wanted.dtype)[:, 0] == wanted]
         count = len(self._texts)
         if not len(found):
             return pa.nulls(count, pa.string())

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa  # type: ignore[import-untyped]
 
 Ints: TypeAlias = npt.NDArray[np.int64]
+_Byte = TypeVar("_Byte", np.uint8, np.bool_)
+Pieces: TypeAlias = npt.NDArray[np.uint8]
+"""Bytes in two dimensions: a row for each piece, all of one size."""
 
 _HEX = np.frombuffer("".join(f"{one:04X}" for one in range(1 << 16)).encode(), np.uint32)
 """The four hexadecimal digits of each two bytes, as one 32-bit number."""
@@ -62,13 +65,32 @@ def common_piece(data: bytes, begin: Ints, end: Ints) -> bytes | None:
     if size_bytes < 1 or not (end - begin == size_bytes).all():
         return None
     pieces = pieces_at(data, begin, size_bytes)
-    return bytes(pieces[0].tobytes()) if (pieces == pieces[0]).all() else None
+    return pieces[0].tobytes() if like_next(pieces).all() else None
 
 
-def pieces_at(data: bytes | pa.Buffer, begin: Ints, size_bytes: int) -> npt.NDArray[np.void]:
+def pieces_at(data: bytes | pa.Buffer, begin: Ints, size_bytes: int) -> Pieces:
     """Return the bytes from each ``begin`` on, all of one size; they must lie within the data."""
     count = len(data) - size_bytes + 1
-    return np.ndarray((count,), f"V{size_bytes}", data, strides=(1,))[begin]
+    found = np.ndarray((count,), f"V{size_bytes}", data, strides=(1,))[begin]
+    return found.view(np.uint8).reshape(len(begin), size_bytes)
+
+
+def like_next(pieces: npt.NDArray[_Byte]) -> npt.NDArray[np.bool_]:
+    """Return which bytes of a piece are those of the next one; there is none behind the last.
+
+    One comparison of all bytes is faster than a short one for each piece.
+    """
+    flat, (count, size_bytes) = pieces.reshape(-1), pieces.shape
+    like: npt.NDArray[np.bool_] = flat[size_bytes:] == flat[:-size_bytes]
+    return like.reshape(count - 1, size_bytes)
+
+
+def equal_sized(pieces: Pieces, kind: pa.DataType) -> pa.Array:
+    """Return pieces of one size as Arrow bytes or texts; texts must be valid UTF-8."""
+    count, size_bytes = pieces.shape
+    places = np.arange(count + 1, dtype=np.int32) * size_bytes
+    buffers = [None, pa.py_buffer(places), pa.py_buffer(np.ascontiguousarray(pieces))]
+    return pa.Array.from_buffers(kind, count, buffers)
 
 
 def hexadecimals(numbers: Ints, before: str = "") -> pa.Array:
@@ -78,9 +100,7 @@ def hexadecimals(numbers: Ints, before: str = "") -> pa.Array:
     texts[:, : len(before)] = np.frombuffer(before.encode(), np.uint8)
     digits = _HEX[numbers.astype(">i8").view(">u2")].view(np.uint8)
     texts[:, len(before) :] = digits.reshape(len(numbers), 16)
-    places = np.arange(len(numbers) + 1, dtype=np.int32) * width
-    buffers = [None, pa.py_buffer(places), pa.py_buffer(texts)]
-    return pa.Array.from_buffers(pa.string(), len(numbers), buffers)
+    return equal_sized(texts, pa.string())
 
 
 def repeated(text: str | None, count: int) -> pa.Array:

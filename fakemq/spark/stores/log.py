@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from array import array
 from collections.abc import Generator, Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -163,7 +164,7 @@ def wrong_sums(table: RecordTable) -> dict[int, str]:
     data, crc32 = table.data, zlib.crc32
     begins, ends = table.body_begin.tolist(), table.body_end.tolist()
     sums = [crc32(data[begin:end]) for begin, end in zip(begins, ends, strict=True)]
-    is_sums = np.array(sums, np.int64) & 0x7FFF_FFFF
+    is_sums = np.frombuffer(array("I", sums), np.uintc).astype(np.int64) & 0x7FFF_FFFF
     # Java computes no CRC for an empty body.
     wrong = (is_sums != table.body_crc) & (table.body_begin != table.body_end)
     return {

@@ -11,11 +11,20 @@ from hypothesis import strategies as st
 
 pytest.importorskip("pyarrow")
 
+import numpy as np
+import pyarrow as pa  # type: ignore[import-untyped]
+
 from fakemq.protocol.errors import RemoteProtocolError
 from fakemq.protocol.hosts import Host, format_host
 from fakemq.protocol.message import decode_records, encode_record
+from fakemq.protocol.properties import decode_properties
 from fakemq.protocol.sysflag import MessageSysFlag
-from fakemq.spark.records.message_columns import message_batch
+from fakemq.spark.records.message_columns import (
+    EqualProperties,
+    PropertyTable,
+    message_batch,
+    property_columns,
+)
 from fakemq.spark.records.record_table import RecordTable, unpacked
 from fakemq.spark.records.record_walk import positions_of
 from fakemq.spark.records.schema import message_schema
@@ -98,6 +107,49 @@ def test_damage_is_reported_and_raises_nothing(some: list[bytes], data: st.DataO
     if cut and len(cut) not in {*starts.tolist(), len(whole)}:
         with pytest.raises(RemoteProtocolError):
             positions_of(cut)
+
+
+ENTRIES = st.lists(st.sampled_from(["KEYS", "K", "", "TAGS"]), min_size=1, max_size=4)
+MARKS = st.sampled_from([0, 1, 2, ord("E"), 0xFF])
+
+
+@st.composite
+def equal_sized_properties(draw: st.DrawFn) -> list[bytes]:
+    """Properties with the same names at the same places, except for a few bytes of any kind."""
+    widths = [(name.encode(), draw(st.integers(0, 3))) for name in draw(ENTRIES)]
+    rows = []
+    for _ in range(draw(st.integers(1, 5))):
+        values = [(name, draw(st.binary(min_size=size, max_size=size))) for name, size in widths]
+        rows.append(bytearray(b"\x02".join(name + b"\x01" + value for name, value in values)))
+    size_bytes = len(rows[0])
+    for _ in range(draw(st.integers(0, 2))):
+        row = draw(st.sampled_from(rows))
+        row[draw(st.integers(0, size_bytes - 1))] = draw(MARKS)
+    return [bytes(row) for row in rows]
+
+
+@given(equal_sized_properties())
+def test_equal_properties_are_those_of_any_records(rows: list[bytes]) -> None:
+    data = b"head" + b"".join(rows) + b"tail"
+    begin = 4 + np.arange(len(rows)) * len(rows[0])
+    exact = PropertyTable(pa.array(rows, pa.binary()))
+    found = property_columns(data, begin, begin + len(rows[0]))
+    assert found.maps().equals(exact.maps())
+    texts = [decode_properties(row.decode("utf-8", "replace")) for row in rows]
+    for name in ("KEYS", "K", "TAGS"):
+        assert found.values(name).equals(exact.values(name))
+        assert found.values(name).to_pylist() == [text.get(name) for text in texts]
+
+
+def test_properties_of_one_producer_are_read_by_place() -> None:
+    rows = [b"UNIQ_KEY\x01%05d\x02TAGS\x01A\x02" % number for number in range(30)]
+    begin = np.arange(30) * len(rows[0])
+    alike = property_columns(b"".join(rows), begin, begin + len(rows[0]))
+    assert isinstance(alike, EqualProperties)
+    assert alike.values("UNIQ_KEY").to_pylist() == [f"{number:05}" for number in range(30)]
+    rows[7] = rows[7].replace(b"TAGS", b"TAGZ")
+    other = property_columns(b"".join(rows), begin, begin + len(rows[0]))
+    assert isinstance(other, PropertyTable)
 
 
 def test_properties_are_a_column_only_when_selected() -> None:

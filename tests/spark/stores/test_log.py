@@ -22,7 +22,7 @@ from fakemq.errors import ConfigError, StoreError
 from fakemq.protocol.message import BLANK_MAGIC_CODE, encode_record
 from fakemq.protocol.sysflag import MessageSysFlag
 from fakemq.spark.options import Options
-from fakemq.spark.records import record_table
+from fakemq.spark.records import message_columns, record_table
 from fakemq.spark.store_source import store_ddl, store_fields
 from fakemq.spark.stores import log_walk
 from fakemq.spark.stores import options as store_options
@@ -155,6 +155,22 @@ def test_every_record_is_read_once_however_the_log_is_split(
     with pytest.MonkeyPatch.context() as patch:
         cut_small(patch, part_bytes)
         assert read(root) == uncut
+
+
+@given(st.lists(st.tuples(st.integers(0, 9_000), st.integers(1, 255)), max_size=4))
+@settings(max_examples=20, deadline=None)  # writes and reads files
+def test_equal_properties_change_no_row(
+    tmp_path_factory: pytest.TempPathFactory, flips: list[tuple[int, int]]
+) -> None:
+    root = tmp_path_factory.mktemp("store") / "broker-a-0"
+    write_log(root, [b"x" * (number % 3) for number in range(40)])
+    for at, bits in flips:
+        if (root / "commitlog" / f"{at // FILE_BYTES * FILE_BYTES:020}").exists():
+            flip(root, at, bits)
+    rows = read(root, includeProperties="true")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(message_columns, "_equal_names", lambda pieces: None)
+        assert read(root, includeProperties="true") == rows
 
 
 def test_search_for_a_boundary_is_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
