@@ -166,6 +166,7 @@ class _Taking:
             return
         now_ms = broker.clock.now_ms()
         if lite.order.is_blocked(header.attempt_id, queue, group, 0, header.invisible_time, now_ms):
+            lite.locks.found_blocked(queue, group, 0)
             return
         start = broker.pop.start_of_pop(queue, group, 0, _FROM_MAX, lite.order)
         result, start = self._read(queue, start)

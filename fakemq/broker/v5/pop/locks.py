@@ -58,6 +58,14 @@ class OrderLocks:
             return
         self._timers[queue] = self._clock.call_later(free_at_ms - now_ms, free, kind="invisible")
 
+    def found_blocked(self, topic: str, group: str, queue_id: int) -> None:
+        """Follow a queue that is not free yet, though its timer has fired.
+
+        The wall clock has gone back since. Differs: Java waits for another message.
+        """
+        if (topic, group, queue_id) not in self._timers:
+            self.watch(topic, group, queue_id)
+
     def forget(self, topic: str, group: str, queue_id: int) -> None:
         """Wait for a queue no more."""
         self._clock.cancel(self._timers.pop((topic, group, queue_id), None))

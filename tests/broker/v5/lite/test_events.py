@@ -108,6 +108,19 @@ def test_pop_looks_into_much_news_in_parts(
     assert bodies(popped(answer.response)) == [b"free"]
 
 
+def test_message_comes_again_after_a_clock_went_back(
+    lab: BrokerLab, peer: Peer, broker: Broker
+) -> None:
+    subscribe(peer, "a")
+    send_lite(peer, "a", b"1")
+    assert len(pop_lite(peer)) == 1
+    lab.pass_time(10_001)
+    broker.clock.skew_ms = -5_000
+    assert pop_lite(peer) == []
+    lab.pass_time(5_001)
+    assert bodies(pop_lite(peer)) == [b"1"]
+
+
 def test_without_event_mode_a_client_looks_into_all_of_its_lite_topics(
     peer: Peer, broker: Broker
 ) -> None:
