@@ -25,7 +25,7 @@ from fakemq.biographies.inflight import inflight
 from fakemq.biographies.members import rival_members
 from fakemq.biographies.no_master import without_master
 from fakemq.biographies.no_route import asked_for_mistyped, asked_too_early, asked_while_down
-from fakemq.biographies.replication import add_overwritten, replication
+from fakemq.biographies.replication import add_overwritten, replication, server_of
 from fakemq.biographies.replies import add_failed_replies
 from fakemq.biographies.same_id import stored_again
 from fakemq.biographies.steps import NO_LONGER_COUNTS, RESET_PENDING
@@ -174,6 +174,7 @@ class _Search:
             if lost:
                 copies.add(event.topic, lost, self.name(record))
                 continue
+            broker = server_of(self._core, record, broker)
             # None if its file is deleted, or its broker has stopped and closed its files.
             stored = broker.store.look_message_by_offset(record[1])
             name = name_of_appended(event, stored)

@@ -47,6 +47,18 @@ def replication(
     return "", lacking
 
 
+def server_of(core: ClusterCore, record: Record, broker: Broker) -> Broker:
+    """Return the broker from which consumers get a record that ``broker`` has stored.
+
+    After a fail-over this is the new master, if it has the record.
+    """
+    if broker.running and not broker.role.is_slave:
+        return broker
+    master = core.master(record[0])
+    has_it = master is not None and master.running and master.store.log.max_offset > record[1]
+    return master if master is not None and has_it else broker
+
+
 def add_overwritten(
     chronicle: Chronicle, wants: Callable[[str], bool], copies: Findings
 ) -> Steps[None]:

@@ -236,7 +236,7 @@ def lone_broker(
         if namesrv_addr is not None:
             config.assign(load({"namesrvAddr": namesrv_addr}, kind, name="-n").values)
         settled(config, settings)
-        if config.has_controller and not config.controller_addr:
+        if config.has_controller and not config.controller_addr.strip(";"):
             where = settings.where.get("enable_controller_mode", settings.name)
             raise ConfigError(f"{where}: enableControllerMode=true needs controllerAddr=HOST:PORT")
         replaced = {"namesrv_addr": "the option -n replaces it"}

@@ -107,10 +107,14 @@ def _always(text: str) -> bool:
 
 def are_addresses(text: str) -> bool:
     """Return whether a text is a list of ``host:port``, with semicolons between."""
-    return all(
-        host and port.isascii() and port.isdigit() and len(port) < 6 and int(port) < 65536
-        for host, _, port in (address.rpartition(":") for address in text.split(";") if address)
-    )
+    return all(map(is_address, filter(None, text.split(";"))))
+
+
+def is_address(text: str) -> bool:
+    """Return whether a text is one ``host:port``."""
+    host, _, port = text.strip().rpartition(":")
+    is_port = port.isascii() and port.isdigit() and len(port) < 6 and 0 < int(port) < 65536
+    return is_port and bool(host) and not any(one in host for one in ", \t")
 
 
 def _are_delay_levels(text: str) -> bool:
@@ -136,9 +140,8 @@ AboveZero: TypeAlias = Annotated[int, Whole(1, INT_MAX)]
 LongAboveZero: TypeAlias = Annotated[int, Whole(1, LONG_MAX)]
 Percent: TypeAlias = Annotated[int, Whole(0, 100)]
 SomeText: TypeAlias = Annotated[str, Text(str.strip, "some text")]
-Addresses: TypeAlias = Annotated[
-    str | None, Text(are_addresses, 'addresses such as "127.0.0.1:9876;192.168.0.1:9876"')
-]
+ADDRESSES = Text(are_addresses, 'addresses such as "127.0.0.1:9876;192.168.0.1:9876"')
+Addresses: TypeAlias = Annotated[str | None, ADDRESSES]
 DelayLevels: TypeAlias = Annotated[
     str,
     Text(_are_delay_levels, 'numbers with s, m, h or d, one space between: "1s 5s 10s 1m 2h"'),

@@ -25,6 +25,7 @@ from fakemq.controller.events import (
 )
 from fakemq.controller.state import (
     FIRST_BROKER_CONTROLLER_ID,
+    MOST_CHARS,
     BrokerReplicaInfo,
     State,
     SyncStateInfo,
@@ -55,8 +56,8 @@ NO_BROKER = -1
 """The broker id of an election that is for no broker: the controller's own, above all."""
 MOST_GROUPS = 10_000
 """How many groups there may be; Java takes any number."""
-MOST_CHARS = 1_000
-"""How long a name, an address or a check code may be that is kept; Java takes any length."""
+MOST_CHARS_OF_IDS = 100_000
+"""How long the text of the ids to clean may be; Java takes any length."""
 
 
 class Decision(msgspec.Struct, Generic[HeaderT]):
@@ -317,7 +318,7 @@ def clean_broker_data(
     code = ResponseCode5.CONTROLLER_INVALID_CLEAN_BROKER_METADATA
     ids = asked = frozenset[int]()
     if not header.is_clean_living_broker:
-        text = header.broker_controller_ids_to_clean or ""
+        text = _kept(header.broker_controller_ids_to_clean or "", MOST_CHARS_OF_IDS)
         group, sync = state.group(name), state.sync_state_infos.get(name)
         is_blank = not text.strip()
         if is_blank and sync is not None and sync.master_broker_id is not None:
@@ -366,10 +367,10 @@ def _name(broker_name: str | None) -> str:
     return required(broker_name, "RequestHeader", "brokerName")
 
 
-def _kept(text: str) -> str:
+def _kept(text: str, most_chars: int = MOST_CHARS) -> str:
     """Return a text for the log; raise IllegalArgumentError for one that it cannot keep."""
-    if len(text) > MOST_CHARS:
-        raise IllegalArgumentError(f"{len(text)} characters: expected {MOST_CHARS} at most")
+    if len(text) > most_chars:
+        raise IllegalArgumentError(f"{len(text)} characters: expected {most_chars} at most")
     try:
         text.encode()
     except UnicodeEncodeError:

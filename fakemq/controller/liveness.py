@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from fakemq.clock.timers import next_tick_ms
+from fakemq.controller.state import MOST_CHARS
 from fakemq.protocol.java import INT_MAX, int32, java_hash
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ MOST_OF_SESSION = 100
 """How many brokers may have their first heartbeat on one connection; Java's has one there."""
 MOST_BROKERS = 20_000
 """How many brokers a controller watches; the heartbeats of others are lost. Java has no limit."""
-TOO_MANY = "heartbeats of too many brokers"
+TOO_MANY = "heartbeats of too many brokers, or with too long names"
 """Kind of warning about peers that say they are brokers."""
 
 
@@ -115,6 +116,13 @@ class Liveness:
         """Take a heartbeat."""
         # Java does not miss them: such a broker is one that no request names.
         cluster, name = header.get("cluster_name", None), header.get("broker_name", None)
+        chars = max(len(header.get(one, "")) for one in ("cluster_name", "broker_name"))
+        if chars > MOST_CHARS:
+            text = (
+                f"a heartbeat with a name of {chars:,} characters is lost: {MOST_CHARS:,} at most"
+            )
+            self._journal.peer_warnings.warn(self._name, TOO_MANY, text)
+            return
         identity = BrokerIdentityInfo(cluster, name, broker_id)
         epoch = -1 if header.epoch is None else header.epoch
         max_offset = -1 if header.max_offset is None else header.max_offset

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 FIRST_BROKER_CONTROLLER_ID = 1
 """Source: common/MixAll.java#FIRST_BROKER_CONTROLLER_ID (5.5.0)"""
+MOST_CHARS = 1_000
+"""How long a name, an address or a check code may be that is kept; Java takes any length."""
 
 
 class RegisteredReplica(msgspec.Struct, frozen=True):

@@ -24,7 +24,7 @@ class ReplicaGroup(msgspec.Struct, frozen=True, kw_only=True):
     master: str | None
     """The name of the node that is the master; None while there is none."""
     epoch: int
-    """That of the last master that a running replica knows; 0 before the first."""
+    """That of the last master that a replica knows; 0 before the first."""
     in_sync: tuple[str, ...]
     """The nodes in the controller's set, as the master knows it; empty without a master."""
     confirm_offset: int
@@ -65,7 +65,7 @@ def group_of(brokers: Mapping[str, Broker], broker_name: str) -> ReplicaGroup:
         raise LookupError(f"no group of replicas {broker_name!r}; there are: {there}")
     members = groups[broker_name]
     running = {node: one for node, one in members.items() if brokers[node].running}
-    epoch = max((one.master_epoch for one in running.values()), default=0)
+    epoch = max(one.master_epoch for one in (running or members).values())
     masters = [node for node, one in running.items() if one.is_master and one.master_epoch == epoch]
     master = masters[0] if masters else None
     return ReplicaGroup(

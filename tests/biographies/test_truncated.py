@@ -130,6 +130,17 @@ def test_message_that_no_slave_had_is_missing_at_the_new_master(mq: fakemq.Clust
         mq.assert_consumed("orders", group="billing", count=1)
 
 
+def test_message_of_a_dead_master_waits_at_the_new_one(mq: fakemq.Cluster) -> None:
+    mq.clock.advance("10s")
+    mq.producer().send("orders", b"tea")
+    mq.failover("broker-a")
+    wanted = ["b'tea' of orders: never delivered: group billing has no member"]
+    assert mq.diagnosis("orders", "billing") == wanted
+    mq.broker(ONE).restart()
+    mq.clock.advance("40s")
+    assert mq.diagnosis("orders", "billing") == wanted
+
+
 @pytest.mark.parametrize("overwritten", [False, True])
 def test_message_of_a_master_that_was_cut_off_says_so(
     mq: fakemq.Cluster, overwritten: bool

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fakemq.config.spec import cluster_spec, controller_spec, namesrv_spec
+from fakemq.config.spec import broker_spec, cluster_spec, controller_spec, namesrv_spec
 from fakemq.errors import ConfigError, NotYetSupported
 
 DLEDGER = {
@@ -59,9 +59,12 @@ def test_missing_key_is_refused_in_javas_words(keys: dict[str, str], missing: st
     ("keys", "text"),
     [
         (DLEDGER | {"controllerDLegerSelfId": "n7"}, "SelfId=n7 is none of .* group: n0"),
-        (DLEDGER | {"controllerDLegerPeers": "n0-h"}, "has 'h': expected HOST:PORT"),
-        (DLEDGER | {"controllerDLegerPeers": "n0-h:0"}, "has 'h:0': expected HOST:PORT"),
-        (DLEDGER | {"controllerDLegerPeers": "n0-h:99999"}, "expected HOST:PORT"),
+        *(
+            (DLEDGER | {"controllerDLegerPeers": peers}, f"has '{peers}': expected ID-HOST:PORT")
+            for peers in ("n0-h", "n0-h:0", "n0-h:99999", "h:9877", "n0-h:1,n1-h:2")
+        ),
+        (DLEDGER | {"controllerDLegerPeers": "n0-h:1;n0-h:2"}, "has n0 twice"),
+        (JRAFT | {"jRaftControllerRPCAddr": "h"}, "RPCAddr has 'h': expected HOST:PORT"),
         (JRAFT | {"jRaftServerId": "h:1"}, "jRaftServerId=h:1 is none of"),
         (JRAFT | {"jRaftInitConf": "127.0.0.1:9880,h:1"}, "has 2 controllers and .* 1 addresses"),
     ],
@@ -69,6 +72,13 @@ def test_missing_key_is_refused_in_javas_words(keys: dict[str, str], missing: st
 def test_wrong_address_is_an_error_that_says_so(keys: dict[str, str], text: str) -> None:
     with pytest.raises(ConfigError, match=text):
         controller_spec(keys)
+
+
+@pytest.mark.parametrize("addr", ["", ";", "x", "n0-127.0.0.1", "127.0.0.1:0", "h:1,h:2"])
+def test_broker_needs_the_address_of_a_controller(addr: str) -> None:
+    keys = {"enableControllerMode": "true", "controllerAddr": addr}
+    with pytest.raises(ConfigError, match="controllerAddr"):
+        broker_spec(keys, reference="5.5.0")
 
 
 def test_group_in_several_processes_is_refused() -> None:

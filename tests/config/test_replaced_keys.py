@@ -102,6 +102,7 @@ def other_value(key: Key, default: Value) -> Value:
     if isinstance(kind, Whole):
         return kind.low + 7 if kind.low >= 0 else 777
     texts = {"namesrv_addr": "10.0.0.1:9876", "message_delay_level": "3s"}
+    texts["controller_addr"] = "10.0.0.2:9878"
     texts["store_path_broker_identity"] = "/identity"  # not the file of the epochs
     return texts.get(key.attribute, "07")
 

@@ -10,6 +10,7 @@ from fakemq.config.v5.controller.model import ControllerConfig
 from fakemq.controller import controller as controllers
 from fakemq.controller import liveness
 from fakemq.events.controller import MasterElected, ReplicaInactive, SyncStateSetChanged
+from fakemq.events.core import Warned
 from fakemq.protocol.v5.codes import RequestCode5
 from tests.support.controller_lab import GROUP, ControllerLab, PlayedReplica
 
@@ -333,6 +334,15 @@ def test_number_of_brokers_of_one_connection_is_bounded(monkeypatch: pytest.Monk
     lab.broker(4).beat()
     alive = [one for one in range(1, 5) if lab.controllers[0].liveness.is_alive("c", GROUP, one)]
     assert alive == [1, 2, 4]
+
+
+def test_heartbeat_with_a_long_name_is_lost() -> None:
+    lab = ControllerLab()
+    for name in ("n" * 1_000, "m" * 1_001):
+        lab.broker(1).beat(name=name)
+    assert [one.broker_name for one in lab.controllers[0].liveness.alive()] == ["n" * 1_000]
+    (warned,) = lab.journal.find(Warned)
+    assert "a heartbeat with a name of 1,001 characters is lost" in warned.text
 
 
 def test_scan_has_a_least_period() -> None:

@@ -281,6 +281,11 @@ def test_ids_to_clean_are_numbers_of_the_dead() -> None:
     assert machine.next_id == 4
 
 
+def test_ids_to_clean_have_a_limit() -> None:
+    with pytest.raises(IllegalArgumentError, match="100001 characters: expected 100000 at most"):
+        ReplicasLab().clean("1" + ";1" * 50_000)
+
+
 def test_unknown_group_is_not_cleaned() -> None:
     remark = "Broker broker-a is not existed,clean broker data failure."
     assert said(ReplicasLab(replicas=0).clean(living=True)) == (2009, remark)

@@ -58,6 +58,14 @@ def test_group_says_what_its_brokers_know(mq: Cluster) -> None:
     assert group.in_sync == group.replicas == ("broker-a@1", "broker-a@2", "broker-a@3")
 
 
+def test_group_keeps_its_epoch_while_no_replica_runs(mq: Cluster) -> None:
+    mq.failover("broker-a")
+    for broker in mq.brokers:
+        broker.kill()
+    group = mq.group_of("broker-a")
+    assert (group.master, group.epoch, group.in_sync) == (None, 2, ())
+
+
 @pytest.mark.parametrize("name", ["broker-b", "Broker-a", "broker-a@2"])
 def test_unknown_group_names_those_that_there_are(mq: Cluster, name: str) -> None:
     text = f"no group of replicas '{name}'; there are: broker-a$"

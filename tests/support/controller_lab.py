@@ -91,12 +91,19 @@ class PlayedReplica:
             accept_outside=controller.accept if outside else None,
         )
 
-    def beat(self, *, epoch: int = 1, max_offset: int = 0, timeout_ms: int | None = None) -> None:
+    def beat(
+        self,
+        *,
+        epoch: int = 1,
+        max_offset: int = 0,
+        timeout_ms: int | None = None,
+        name: str = GROUP,
+    ) -> None:
         """Send a heartbeat."""
         header = BrokerHeartbeatRequestHeader(
             cluster_name="c",
             broker_addr=self.addr,
-            broker_name=GROUP,
+            broker_name=name,
             broker_id=self.id,
             epoch=epoch,
             max_offset=max_offset,

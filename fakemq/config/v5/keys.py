@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from typing import Annotated
 
     from fakemq.config.rows import (
+        ADDRESSES,
         GONE,
         IMPORTANT,
         INT_MAX,
@@ -259,7 +260,9 @@ class BrokerKeys5(keys.BrokerKeys):
         bool, Acts("whether controllers say if it is master or slave; read at the start")
     ] = False
     controller_addr: Annotated[
-        str, Acts("the controllers, `host:port` with semicolons between; followed within 2 minutes")
+        str,
+        ADDRESSES,
+        Acts("the controllers, `host:port` with semicolons between; followed within 2 minutes"),
     ] = ""
     fetch_controller_addr_by_dns_lookup: Annotated[bool, Unsupported("controllerAddr")] = False
     sync_broker_metadata_period: Annotated[

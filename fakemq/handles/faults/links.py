@@ -360,7 +360,10 @@ def _end(core: ClusterCore, end: str) -> str:
         names.append(core.proxy.name)
     if end in (CLIENTS, OTHERS) or end in names or end in core.brokers:
         return end
-    if "@" in end or _is_addr(end):
+    # A client id has an @, and so has the name of a replica, such as broker-a@1.
+    broker_names = {one.config.broker_name for one in core.brokers.values()}
+    is_client = "@" in end and end.partition("@")[0] not in broker_names
+    if is_client or _is_addr(end):
         return next((one.name for one in core.brokers.values() if one.addr == end), end)
     try:
         return core.broker(end).name

@@ -202,6 +202,11 @@ def test_isolated_master_is_not_reached_by_its_clients(mq: fakemq.Cluster) -> No
             "controllers are separated both ways",
         ),
         (lambda f: f.partition(["broker-z"], "others"), LookupError, "no end of a link 'broker-z'"),
+        (
+            lambda f: f.partition("broker-a@9", "others"),
+            LookupError,
+            "no end of a link 'broker-a@9'",
+        ),
     ],
 )
 def test_end_that_has_no_such_link_is_refused(

@@ -8,6 +8,7 @@ import msgspec
 
 from fakemq.config.files import complaining, load
 from fakemq.config.model import WHY_NO_OTHER, keys_of, known_exporter
+from fakemq.config.rows import is_address
 from fakemq.config.v5.controller.model import ControllerConfig, NamesrvWithControllerConfig
 from fakemq.config.v5.model import NamesrvConfig5
 from fakemq.errors import ConfigError, NotYetSupported
@@ -112,9 +113,6 @@ def _of(settings: Settings) -> ControllerSpec:
             f" --reference 5.5.0 --controllers {len(peers)}"
         )
     host, _, port = peers[own].rpartition(":")
-    if not host or not port.isascii() or not port.isdigit() or not 0 < int(port) < 65536:
-        key = "jRaftControllerRPCAddr" if config.is_jraft else "controllerDLegerPeers"
-        raise ConfigError(f"{where}: {key} has {peers[own]!r}: expected HOST:PORT")
     return ControllerSpec(
         name="controller-0",
         peer_id=own,
@@ -131,10 +129,17 @@ def _dledger(config: ControllerConfig, where: str) -> tuple[str, dict[str, str]]
     """
     peers = _required(config.controller_d_leger_peers, "controllerDLegerPeers", where)
     own = _required(config.controller_d_leger_self_id, "controllerDLegerSelfId", where)
-    found = {}
-    for peer in filter(None, peers.split(";")):
+    found: dict[str, str] = {}
+    for peer in filter(None, map(str.strip, peers.split(";"))):
         peer_id, _, addr = peer.partition("-")
-        found[peer_id.strip()] = addr.strip()
+        if not peer_id or not is_address(addr):
+            raise ConfigError(
+                f"{where}: controllerDLegerPeers has {peer!r}: expected ID-HOST:PORT, with ;"
+                " between several, such as n0-127.0.0.1:9878"
+            )
+        if peer_id in found:
+            raise ConfigError(f"{where}: controllerDLegerPeers has {peer_id} twice")
+        found[peer_id] = addr
     return own, found
 
 
@@ -151,6 +156,9 @@ def _jraft(config: ControllerConfig, where: str) -> tuple[str, dict[str, str]]:
             f"{where}: jRaftInitConf has {len(raft)} controllers and jRaftControllerRPCAddr"
             f" {len(addrs)} addresses: expected one for each, in the same order"
         )
+    for addr in addrs:
+        if not is_address(addr):
+            raise ConfigError(f"{where}: jRaftControllerRPCAddr has {addr!r}: expected HOST:PORT")
     return own, dict(zip(raft, addrs, strict=False))
 
 
