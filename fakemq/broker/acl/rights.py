@@ -117,15 +117,6 @@ BROKER: Final[Mapping[int, RightsRow]] = {
     ),
     RequestCode5.SET_MESSAGE_REQUEST_MODE: _later(ADMIN),
     RequestCode5.GET_ALL_MESSAGE_REQUEST_MODE: _later(ADMIN),
-    # lite topics: no release with these permissions has them
-    RequestCode5.POP_LITE_MESSAGE: _later(_OFFSET),
-    RequestCode5.LITE_SUBSCRIPTION_CTL: _later(ADMIN),
-    RequestCode5.GET_BROKER_LITE_INFO: _later(ADMIN),
-    RequestCode5.GET_PARENT_TOPIC_INFO: _later(ADMIN),
-    RequestCode5.GET_LITE_TOPIC_INFO: _later(ADMIN),
-    RequestCode5.GET_LITE_CLIENT_INFO: _later(ADMIN),
-    RequestCode5.GET_LITE_GROUP_INFO: _later(ADMIN),
-    RequestCode5.TRIGGER_LITE_DISPATCH: _later(ADMIN),
     # clients
     RequestCode.HEART_BEAT: RightsRow(
         Rule(_BEATS, needs.heartbeat, of_body=True),

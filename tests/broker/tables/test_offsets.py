@@ -83,7 +83,7 @@ CHANGES: dict[str, Callable[[Broker], object]] = {
 OTHERS = {
     *("is_empty", "count", "query", "query_all", "which_topics_by_group", "which_groups_by_topic"),
     *("topics_by_group", "first_boot_offset", "wrapper", "persisted", "persisted_in_steps"),
-    *("captured", "count"),
+    "captured",
     *("snapshot", "load", "reset", "ignore", "note_reset"),
 }
 """What changes nothing, and what empties or fills the table where `losing`, or a new journal,
