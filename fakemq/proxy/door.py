@@ -71,8 +71,6 @@ class RemotingDoor:
         self.faults, self.reference = proxy.faults, proxy.reference
         self.addr = addr
         """``host:port`` that routes name."""
-        self.takes_grpc = True
-        """Whether connections of HTTP/2 are served here, too (enableRemotingLocalProxyGrpc)."""
         self.node = NodeContext(
             *(self.name, config, self.clock, self.journal, self.faults, randomness, self.reference)
         )
@@ -93,7 +91,7 @@ class RemotingDoor:
 
     def accept(self, link: Link) -> Session:
         """Take a connection; it may turn out to be one of gRPC."""
-        session = (_DoorSession if self.takes_grpc else Session)(link, self.proxy, self._dispatch())
+        session = _DoorSession(link, self.proxy, self._dispatch())
         self.proxy.join(session)
         return session
 
