@@ -31,7 +31,7 @@ Value: TypeAlias = str | int | bool | None
 class Key:
     """One config key: Java's name, the attribute here, and the table with its row."""
 
-    __slots__ = ("_row", "attribute", "declared", "field_name", "name", "table")
+    __slots__ = ("_row", "attribute", "declared", "field_name", "is_secret", "name", "table")
 
     def __init__(self, attribute: str, declared: str, table: type) -> None:
         self.attribute = attribute
@@ -44,6 +44,8 @@ class Key:
         """Java's name."""
         self.field_name = _given(declared, "JavaField('") or self.name
         """The name of Java's field, which answers have; files have ``name``."""
+        self.is_secret = declared.startswith("Annotated[Secret,")
+        """Whether no error and no repr may show its value."""
 
     def __repr__(self) -> str:
         return f"<Key {self.name}: {self.declared}>"
@@ -87,6 +89,8 @@ class Config:
     tables: ClassVar[tuple[type, ...]]
     not_in_answers: ClassVar[tuple[type, ...]] = (BrokerStartupKeys, NewerKeys)
     """Tables of keys that are in none of the config objects that Java's answers show."""
+    of_start: ClassVar[tuple[type, ...]] = ()
+    """Tables that no request changes, but for keys that the file of the start sets."""
     answers_are_sorted: ClassVar[bool] = False
     """Whether answers have their keys in order; if not, in that of Java's map."""
 
@@ -115,8 +119,8 @@ class Config:
     def set_property(self, name: str, text: str) -> None:
         """Set one value by its Java name, from text; raise ConfigError if either is wrong."""
         key = keys_of(type(self)).get(name)
-        if key is None:
-            raise ConfigError(f"{name}={text}: RocketMQ {self.release} has no key {name}")
+        if key is None:  # without the text: another release may have the key, for a secret
+            raise ConfigError(f"{name}: RocketMQ {self.release} has no key {name}")
         setattr(self, key.attribute, parsed(key, text))
 
     def copy(self) -> Self:
@@ -180,8 +184,11 @@ class Config:
 
     def __repr__(self) -> str:
         defaults = _defaults_of(type(self))
+        secrets = {key.attribute for key in keys_of(type(self)).values() if key.is_secret}
         values = ", ".join(
-            f"{name}={value!r}" for name, value in vars(self).items() if value != defaults[name]
+            f"{name}={'…' if name in secrets else repr(value)}"
+            for name, value in vars(self).items()
+            if value != defaults[name]
         )
         return f"{type(self).__name__}({values})"
 
@@ -321,5 +328,6 @@ def parsed(key: Key, text: str, where: str = "") -> Value:
         return key.row.kind.parse(text)
     except ValueError:
         place = f"{where}: " if where else ""
-        message = f"{place}{key.name}={text}: expected {key.row.kind.expected}"
+        shown = "" if key.is_secret else f"={text}"
+        message = f"{place}{key.name}{shown}: expected {key.row.kind.expected}"
         raise ConfigError(printable(message)) from None

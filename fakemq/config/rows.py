@@ -139,6 +139,8 @@ AboveZero: TypeAlias = Annotated[int, Whole(1, INT_MAX)]
 """With less, Java starts, and then fails or loops for ever."""
 LongAboveZero: TypeAlias = Annotated[int, Whole(1, LONG_MAX)]
 Percent: TypeAlias = Annotated[int, Whole(0, 100)]
+Secret: TypeAlias = Annotated[str, Text(_always, "any text")]
+"""A text that no error and no repr of a config shows."""
 SomeText: TypeAlias = Annotated[str, Text(str.strip, "some text")]
 ADDRESSES = Text(are_addresses, 'addresses such as "127.0.0.1:9876;192.168.0.1:9876"')
 Addresses: TypeAlias = Annotated[str | None, ADDRESSES]

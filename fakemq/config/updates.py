@@ -63,7 +63,10 @@ def properties_of(body: bytes) -> dict[str, str] | None:
 def update(config: Config, properties: Mapping[str, str]) -> list[str]:
     """Set the keys that can be set; return a warning for each key or value without effect.
 
-    Every word but "true" is false, as in Java.
+    Every word but "true" is false, as in Java. A key of auth 2.0 needs a place in the file of the
+    start: Java has no other table of them that a request can change, and reads the file again at
+    the next start. Source: common/Configuration.java#mergeIfExist, and BrokerController's
+    constructor, which does not register AuthConfig (5.5.0)
     """
     from fakemq.config.rows import Flag  # seldom needed
 
@@ -75,6 +78,9 @@ def update(config: Config, properties: Mapping[str, str]) -> list[str]:
             config.texts = {**config.texts, name: text}
             if key is None:
                 continue
+        elif key is not None and key.table in config.of_start:
+            warnings.append(f"{name} has no effect: the file of the start does not set it")
+            continue
         if key is not None and isinstance(key.row.kind, Flag):
             text = text_of(parse_bool(text))
         try:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         Long,
         LongAboveZero,
         Named,
+        Secret,
         Unsupported,
         Whole,
     )
@@ -681,10 +682,10 @@ class AuthKeys5:
         str, Acts("codes whose requests need no key, with `,` between; read at the start")
     ] = ""
     init_authentication_user: Annotated[
-        str, Acts("the super user of a first start, as JSON; read at the start")
+        Secret, Acts("a super user, as JSON; each start makes it if it is not there")
     ] = ""
     inner_client_authentication_credentials: Annotated[
-        str,
+        Secret,
         Acts("the keys, as JSON, that a broker signs its own requests with; read at the start"),
     ] = ""
     authorization_enabled: Annotated[

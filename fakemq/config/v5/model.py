@@ -29,6 +29,7 @@ class BrokerConfig5(
         BrokerStartupKeys,
     )
     not_in_answers = (*BrokerConfig.not_in_answers, AuthKeys5)
+    of_start = (AuthKeys5,)
     answers_are_sorted = True
     listen_port: int = 10911
     enable_acting_master = False

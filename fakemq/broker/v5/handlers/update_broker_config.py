@@ -1,6 +1,7 @@
 """UPDATE_BROKER_CONFIG (25): set keys of the config at run time, from properties text.
 
-Behaviour: as in 4.9.7.
+Behaviour: as in 4.9.7. A key of auth 2.0 is set only if the file of the start has it, and counts
+from the next start on.
 Refused: a key of configBlackList, as it was at the start, or one that no list frees:
 NO_PERMISSION, and then nothing changes.
 
