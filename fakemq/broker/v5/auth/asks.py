@@ -73,9 +73,14 @@ class AskRule(NamedTuple):
 # -- by the fields of a header ------------------------------------------------------------------
 
 
+def _is_retry(topic: str | None) -> bool:
+    """Source: remoting/protocol/NamespaceUtil.java#isRetryTopic (5.5.0)"""
+    return topic is not None and topic.startswith(RETRY_PREFIX)
+
+
 def _named(kind: str, name: str | None) -> Resource:
     """Return the resource of a topic or group; that of a retry topic is its group."""
-    is_retry = kind == TOPIC and name is not None and name.startswith(RETRY_PREFIX)
+    is_retry = kind == TOPIC and _is_retry(name)
     return Resource.of_group(name) if is_retry else Resource(kind, name)
 
 
@@ -135,7 +140,7 @@ def read(topic: str = "", group: str = "", *, actions: Actions = (SUB,)) -> AskR
     def asks(command: RemotingCommand, _: str) -> Asks:
         if topic:
             name = command.ext_fields.get(topic)
-            if name is None or not name.startswith(RETRY_PREFIX):
+            if not _is_retry(name):
                 yield Ask(Resource(TOPIC, name), actions)
         if group:
             yield Ask(Resource.of_group(command.ext_fields.get(group)), actions)
@@ -184,7 +189,7 @@ def _heartbeat(command: RemotingCommand, _: str) -> Asks:
     for data in _decoded(HeartbeatData5, command).consumer_data_set:
         yield Ask(Resource.of_group(data.group_name), (SUB,))
         for subscription in data.subscription_data_set:
-            if not subscription.topic.startswith(RETRY_PREFIX):
+            if not _is_retry(subscription.topic):
                 yield Ask(Resource(TOPIC, subscription.topic), (SUB,))
 
 
@@ -192,7 +197,7 @@ def _locks(command: RemotingCommand, _: str) -> Asks:
     body = _decoded(UnlockBatchRequestBody, command)  # the body of a lock has the same fields
     yield Ask(Resource.of_group(body.consumer_group), (SUB,))
     for queue in body.mq_set or ():
-        if not queue.topic.startswith(RETRY_PREFIX):
+        if not _is_retry(queue.topic):
             yield Ask(Resource(TOPIC, queue.topic), (SUB,))
 
 
