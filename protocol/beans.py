@@ -4,7 +4,7 @@ Strings stand for numbers and numbers for strings, null leaves a field at its de
 fields are ignored. What is left over raises ValueError, where Java has a JSONException.
 
 Differs: fastjson refuses an object in the place of a list if the names are not in order, and
-keeps a null in a list, which is left out here.
+keeps a null in a list, which is left out here, but where a class says that items may be None.
 
 Source: fastjson 1.2.69, TypeUtils.java and the deserializers of its parser
 """
@@ -99,7 +99,10 @@ def _fit(value: object, to: inspect.Type, where: _Place) -> Any:
         if not isinstance(value, list):
             raise ValueError(f"{where}: expected an array, not {_kind(value)}")
         items = (_fit(one, to.item_type, _Place(where, "[]")) for one in value)
-        found = [one for one in items if one is not _ABSENT]
+        if isinstance(to.item_type, inspect.UnionType):  # a list that keeps a null
+            found = [None if one is _ABSENT else one for one in items]
+        else:
+            found = [one for one in items if one is not _ABSENT]
         return found if isinstance(to, inspect.ListType) else tuple(found)
     if isinstance(to, inspect.BoolType):
         return _fit_bool(value, where)

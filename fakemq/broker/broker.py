@@ -417,8 +417,9 @@ class Broker:
         self.store.retention.start()
         self.begin_duties()
 
+    @property
     def own_keys(self) -> Credentials | None:
-        """Return the keys with which it signs what it asks of other nodes; None if it has none."""
+        """The keys with which it signs what it asks of other nodes; None if it has none."""
         return None
 
     @property

@@ -201,9 +201,11 @@ class ClusterCore:
         )
         broker = broker_class(self.spec.reference)(node, store)
         if not self.spec.reference.reads_acl_enable:
-            cast("Broker5", broker).users_home = partial(self._users_home, config)
+            guarded = cast("Broker5", broker)
+            guarded.users_home = partial(self._users_home, config, config.rocketmq_home)
+            guarded.has_rules = self.spec.acl is not None
         broker.outbound = Outbound(
-            broker, self.network, self.open_tcp, config=config, keys=broker.own_keys()
+            broker, self.network, self.open_tcp, config=config, keys=lambda: broker.own_keys
         )
         # The home of the start: a peer may change rocketmqHome, and must not choose files.
         broker.make_acl = partial(self._make_acl, broker, config.rocketmq_home)
@@ -229,13 +231,13 @@ class ClusterCore:
             broker.node, home_of(self.spec.acl, home), rights_at(broker), strict=self.spec.strict
         )
 
-    def _users_home(self, config: BrokerConfig) -> AclHome | None:
+    def _users_home(self, config: BrokerConfig, rocketmq_home: str | None) -> AclHome | None:
         migrates = cast("BrokerConfig5", config).migrate_auth_from_v1_enabled
         if self.spec.acl is None and not migrates:
             return None
         from fakemq.broker.acl.homes import home_of  # most clusters have no users
 
-        return home_of(self.spec.acl, config.rocketmq_home)
+        return home_of(self.spec.acl, rocketmq_home)
 
     def _make_proxy(self) -> Proxy:
         from fakemq.proxy.front import make_front  # most clusters have none

@@ -58,7 +58,7 @@ class Outbound:
         open_tcp: OpenTcp | None = None,
         dispatch: Dispatch | None = None,
         config: OutboundConfig | None = None,
-        keys: Credentials | None = None,
+        keys: Callable[[], Credentials | None] = lambda: None,
     ) -> None:
         self._owner = owner
         self._network = network
@@ -66,7 +66,7 @@ class Outbound:
         self._dispatch = dispatch
         self._config = config
         self._keys = keys
-        """What signs each request; None signs none."""
+        """Returns what signs each request; None signs none."""
         self._sessions: dict[str, Session] = {}
         self._opening: dict[str, list[Callable[[Session | None], None]]] = {}
         """Address → the calls that wait until its session is open."""
@@ -123,8 +123,8 @@ class Outbound:
                 return
             if on_open is not None:
                 on_open(session)
-            if self._keys is not None:
-                self._keys.sign(command)
+            if (keys := self._keys()) is not None:
+                keys.sign(command)
             config = self._config
             closing = config is not None and config.client_close_socket_if_timeout
             session.invoke(command, timeout_ms, on_reply, close_on_timeout=closing)
@@ -164,8 +164,8 @@ class Outbound:
 
         def send(session: Session | None) -> None:
             if session is not None:
-                if self._keys is not None:
-                    self._keys.sign(command)
+                if (keys := self._keys()) is not None:
+                    keys.sign(command)
                 session.invoke_oneway(command)
             on_sent(session is not None)
 

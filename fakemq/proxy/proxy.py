@@ -275,12 +275,17 @@ class Proxy:
 
     @property
     def auth(self) -> AuthControl | None:
-        """The check by auth 2.0 that the brokers make; None if they make none."""
+        """The check by auth 2.0 that the brokers make; None if they make none.
+
+        It is that of the first one that runs, or of the first one if none does.
+        """
+        found = None
         for broker in self._brokers():
             auth = cast("Broker5", broker).auth  # there is no front before those of 4.9.7
-            if auth is not None:
+            if auth is not None and broker.running:
                 return auth
-        return None
+            found = found or auth
+        return found
 
     def owner_of(self, client_id: str) -> str | None:
         """Return the account to which a client id belongs; None if no account has it."""

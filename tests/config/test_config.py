@@ -153,9 +153,7 @@ def test_set_property_parses_its_text() -> None:
     config.set_property("brokerPermission", "4")
     config.set_property("slaveReadEnable", "TRUE")
     assert (config.broker_permission, config.slave_read_enable) == (4, True)
-    with pytest.raises(
-        ConfigError, match=r"kvConfigPath: RocketMQ 4.9.7 has no key kvConfigPath"
-    ):
+    with pytest.raises(ConfigError, match=r"kvConfigPath: RocketMQ 4.9.7 has no key kvConfigPath"):
         config.set_property("kvConfigPath", "x")
 
 

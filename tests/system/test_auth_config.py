@@ -7,9 +7,10 @@ import json
 import pytest
 
 import fakemq
-from conformance.targets.accounts import ADMIN, AUTH, LOCAL_USERS
+from conformance.targets.accounts import ADMIN, AUTH
 from fakemq.broker.v5.broker import Broker5
 from fakemq.client import Client
+from fakemq.config.v5.model import config5
 from fakemq.core.cluster import ClusterCore
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.command import RemotingCommand
@@ -47,9 +48,9 @@ def test_user_gains_nothing_by_the_config(text: str) -> None:
     with fakemq.Cluster(reference="5.5.0", acl=RULES, clock="frozen") as mq:
         set_config(mq, "shop", text)
         assert mq.inspect(names) == ["billing", "boss", "shop"]
-        broker = mq.inspect(lambda core: core.brokers["broker-a-0"].config.copy())
-    assert broker.authentication_enabled
-    assert not broker.authentication_whitelist
+        config = config5(mq.inspect(lambda core: core.brokers["broker-a-0"].config.copy()))
+    assert config.authentication_enabled
+    assert not config.authentication_whitelist
 
 
 def test_key_of_the_file_counts_from_the_next_start_on() -> None:

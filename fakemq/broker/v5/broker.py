@@ -135,7 +135,10 @@ class Broker5(Broker):
             self.replicas = ReplicasManager(node, self)
         self.users_home: Callable[[], AclHome | None] = lambda: None
         """Return where users of a first start are, besides the config; set by the cluster."""
+        self.has_rules = False
+        """Whether these are a test's, and not those of RocketMQ's own home; set by the cluster."""
         self._first_users: list[FirstUser] = []
+        self._own_keys: Credentials | None = None
         self.auth: AuthControl | None = None
         """The check of requests by auth 2.0, as the config said at the start; None without it."""
         self.users: Users | None = None
@@ -182,25 +185,28 @@ class Broker5(Broker):
             name = self.reference.name
             text = f"aclEnable does nothing in RocketMQ {name}: see docs/auth.md"
             self.node.journal.add(Warned(node=self.node.name, text=text))
-        was_checked, self.auth = self.auth is not None, None
-        if self.config.authentication_enabled or self.config.authorization_enabled:
+        was_checked = self.auth is not None
+        if not (self.config.authentication_enabled or self.config.authorization_enabled):
+            self.auth = None
+        elif self.auth is None:
             from fakemq.broker.v5.auth.checks import AuthControl  # few brokers check
             from fakemq.broker.v5.auth.users import Users
 
             self.auth = AuthControl(self.node, self.config, self.users or Users())
+        else:
+            self.auth.begin()  # connections that stay are checked by it
         if self.users is not None:
-            from fakemq.broker.v5.auth.start import first_users
+            from fakemq.broker.v5.auth.start import first_users, own_keys
 
-            self._first_users = first_users(self.config, self.users, self.users_home())
+            home = self.users_home()
+            self._first_users = first_users(self.config, self.users, home)
+            self._own_keys = own_keys(self.config, self._first_users if self.has_rules else ())
         if was_checked != (self.auth is not None):
             self._close_sessions("auth 2.0 was switched on or off")
 
+    @property
     def own_keys(self) -> Credentials | None:
-        if self.users is None:
-            return None
-        from fakemq.broker.v5.auth.start import own_keys  # few brokers sign
-
-        return own_keys(self.config, self.users, self.users_home())
+        return self._own_keys
 
     def find_role(self) -> None:
         for part in (self.replicas, self.acting):

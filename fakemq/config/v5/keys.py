@@ -81,7 +81,6 @@ VERSIONS = "slaves take offsets over, whatever version they have"
 NOT_YET = "not read yet"
 AUTH_CACHE = "a change of users or rights holds at once"
 ONE_PROVIDER = "it is RocketMQ's own in any case"
-REMEMBERED = "1,000 answers are remembered of each connection, until it ends"
 
 
 class BrokerKeys5(keys.BrokerKeys):
@@ -711,11 +710,15 @@ class AuthKeys5:
     acl_cache_max_num: Annotated[int, Idle(AUTH_CACHE)] = 1000
     acl_cache_expired_second: Annotated[int, Idle(AUTH_CACHE)] = 600
     acl_cache_refresh_second: Annotated[int, Idle(AUTH_CACHE)] = 60
-    stateful_authentication_cache_max_num: Annotated[int, Idle(REMEMBERED)] = 10000
+    stateful_authentication_cache_max_num: Annotated[
+        int, Acts("of how many connections' requests that is remembered at most")
+    ] = 10000
     stateful_authentication_cache_expired_second: Annotated[
         int, Acts("how long, in s, it is remembered whether a connection's key was right")
     ] = 60
-    stateful_authorization_cache_max_num: Annotated[int, Idle(REMEMBERED)] = 10000
+    stateful_authorization_cache_max_num: Annotated[
+        int, Acts("of how many connections' requests that is remembered at most")
+    ] = 10000
     stateful_authorization_cache_expired_second: Annotated[
         int, Acts("how long, in s, it is remembered what a connection's user may")
     ] = 60

@@ -21,11 +21,11 @@ class UserInfo(Body):
 
 
 class PolicyEntryInfo(Body):
-    """What is allowed or denied for a resource."""
+    """What is allowed or denied for a resource. A null in a list counts, as in Java."""
 
     resource: str | None = None
-    actions: list[str] | None = None
-    source_ips: list[str] | None = None
+    actions: list[str | None] | None = None
+    source_ips: list[str | None] | None = None
     decision: str | None = None
 
 
@@ -33,14 +33,14 @@ class PolicyInfo(Body):
     """The entries of one kind of policy."""
 
     policy_type: str | None = None
-    entries: list[PolicyEntryInfo] | None = None
+    entries: list[PolicyEntryInfo | None] | None = None
 
 
 class AclInfo(Body):
     """The rights of a subject."""
 
     subject: str | None = None
-    policies: list[PolicyInfo] | None = None
+    policies: list[PolicyInfo | None] | None = None
 
 
 class AuthTables(Body):

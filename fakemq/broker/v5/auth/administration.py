@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from fakemq.broker.v5.auth.errors import AuthError, NothingKeptError
 from fakemq.broker.v5.auth.model import user_in, user_key
-from fakemq.broker.v5.auth.users import Users, acl_of
+from fakemq.broker.v5.auth.users import Users, acl_in_steps
 from fakemq.dispatch.answers import NOTHING_SAID, Refused, Reply, Thrown
 from fakemq.dispatch.outcomes import readable_json
 from fakemq.protocol import fastjson
@@ -23,6 +23,7 @@ from fakemq.protocol.v5.codes import ResponseCode5
 
 if TYPE_CHECKING:
     from fakemq.broker.v5.broker import Broker5
+    from fakemq.clock.slices import Steps
     from fakemq.dispatch.answers import Request
     from fakemq.protocol.table import NoHeader
     from fakemq.protocol.v5.headers.auth import AclRequestHeader, UserRequestHeader
@@ -44,6 +45,19 @@ def answered(act: Callable[[], bytes | None]) -> Reply[NoHeader]:
         return Reply(body=act() or b"", remark=NOTHING_SAID)
     except AuthError as error:
         return error.answer()
+
+
+def changed(users: Users, act: Callable[[], None]) -> Steps[Reply[NoHeader]]:
+    """Return the answer once what ``act`` changes is in the file, or to the AuthError it raises."""
+    before = users.changes
+    try:
+        act()
+        reply: Reply[NoHeader] = Reply(remark=NOTHING_SAID)
+    except AuthError as error:  # a user that is deleted may be in the file of rights only
+        reply = error.answer()
+    if users.changes != before:
+        yield from users.persist()
+    return reply
 
 
 def named(request: Request[UserRequestHeader], *, blank: bool = False) -> str:
@@ -109,7 +123,7 @@ def require_super(users: Users, request: Request[Any], why: str) -> None:
 
 def granted(
     broker: Broker5, request: Request[AclRequestHeader], method: str, line: int
-) -> Reply[NoHeader]:
+) -> Steps[Reply[NoHeader]]:
     """Give a subject the rights that the body describes; return the answer.
 
     ``method`` and ``line`` are where Java fails without a body.
@@ -121,7 +135,11 @@ def granted(
             "org.apache.rocketmq.auth.authorization.exception.AuthorizationException:"
             f" The body of acl is null, {_PROCESSOR}.{method}(AdminBrokerProcessor.java:{line})"
         )
-    return answered(lambda: users.grant(acl_of(info, request.header.subject)))
+    try:
+        acl = yield from acl_in_steps(info, request.header.subject)
+    except AuthError as error:
+        return error.answer()
+    return (yield from changed(users, lambda: users.grant(acl)))
 
 
 def subject_of(text: str | None) -> str | None:

@@ -36,11 +36,11 @@ if TYPE_CHECKING:
 
 READ_AT_ONCE_BYTES = 1 << 16
 """A larger body or list of names is checked in steps, and not read for the journal alone."""
-REMEMBERED_MAX, REMEMBERED_MAX_CHARS = 1_000, 1_024
-"""Of one connection no more is remembered, and nothing of longer names. Java remembers 10,000 of
-all connections together."""
+REMEMBERED_MAX_CHARS = 256
+"""Nothing is remembered of longer names."""
 NO_USERS = "The authenticationMetadataProvider is not configured"
 NO_RIGHTS = "The authorizationMetadataProvider is not configured"
+"""As in Java, without the full stop that administrators get to see."""
 _KEPT = 64
 """Of a few connections closed ones are kept, too."""
 FAILED = "Authorization failed. Please verify your access rights and try again."
@@ -49,23 +49,32 @@ Peer: TypeAlias = "Session | CallSession"
 """A connection."""
 Key: TypeAlias = tuple[str | None, ...]
 """A user; or a user, a resource, actions and an address."""
-Said: TypeAlias = "tuple[int, AuthError | None]"
+Decision: TypeAlias = "tuple[int, AuthError | None]"
 """Until when it counts, and why something is refused; None for what is allowed."""
 
 
 class AuthStrategy:
-    """Whether what was said of a connection is said again.
+    """Whether what was decided about a connection is decided again.
 
-    Stateless by default; with ``expires_s`` stateful: for so long, whatever changes meanwhile. A
+    Stateless by default; with ``expires_s`` stateful: a decision counts for so long, whatever
+    changes meanwhile, and no more than ``most`` of all connections together are remembered. A
     white list is a part of what is remembered, as in Java: a key is not looked at if the connection
     has first sent, with the same key, a request that needs none.
     """
 
-    def __init__(self, white_list: str, now_ms: Callable[[], int], expires_s: int | None) -> None:
-        self._white = {code.strip() for code in white_list.split(",")}
+    def __init__(self, now_ms: Callable[[], int]) -> None:
         self._now_ms = now_ms
+        self._decisions: dict[Peer, dict[Key, Decision]] = {}
+        self.begin("", None, 0)
+
+    def begin(self, white_list: str, expires_s: int | None, most: int) -> None:
+        """Take these settings, and forget all decisions, as a start does."""
+        self._white = {code.strip() for code in white_list.split(",")}
         self._expires_s = expires_s
-        self._said: dict[Peer, dict[Key, Said]] = {}
+        self._most = most
+        self._decisions.clear()
+        self._count = 0
+        """How many decisions there are of all connections."""
         self._kept = _KEPT
 
     def evaluate(self, session: Peer, code: str, key: Key, check: Callable[[], None]) -> None:
@@ -74,8 +83,8 @@ class AuthStrategy:
             if code not in self._white:
                 check()
             return
-        now_ms, said = self._now_ms(), self._said_of(session)
-        until_ms, error = said.get(key, (0, None))
+        now_ms = self._now_ms()
+        until_ms, error = self._decisions.get(session, {}).get(key, (0, None))
         if until_ms <= now_ms:
             error = None
             try:
@@ -83,19 +92,29 @@ class AuthStrategy:
                     check()
             except AuthError as raised:
                 error = raised.again()  # the frames of this one have the request
-            if len(said) >= REMEMBERED_MAX:
-                said.clear()
-            if sum(len(name or "") for name in key) <= REMEMBERED_MAX_CHARS:
-                said[key] = (now_ms + self._expires_s * 1000, error)
+            self._remember(session, key, (now_ms + self._expires_s * 1000, error))
         if error is not None:
             raise error.again()
 
-    def _said_of(self, session: Peer) -> dict[Key, Said]:
-        """Return what was said of a connection; forget those that are closed, now and then."""
-        if session not in self._said and len(self._said) >= self._kept:
-            self._said = {one: said for one, said in self._said.items() if not one.closed}
-            self._kept = max(_KEPT, 2 * len(self._said))
-        return self._said.setdefault(session, {})
+    def _remember(self, session: Peer, key: Key, decision: Decision) -> None:
+        if sum(len(name or "") for name in key) > REMEMBERED_MAX_CHARS or self._most <= 0:
+            return
+        decisions = self._decisions_of(session)
+        if key not in decisions:
+            while self._count >= self._most:  # those of the oldest connection go
+                oldest = next(iter(self._decisions))
+                self._count -= len(self._decisions.pop(oldest))
+            decisions = self._decisions.setdefault(session, {})
+            self._count += 1
+        decisions[key] = decision
+
+    def _decisions_of(self, session: Peer) -> dict[Key, Decision]:
+        """Return the decisions about a connection; forget those of closed ones, now and then."""
+        if session not in self._decisions and len(self._decisions) >= self._kept:
+            kept = {one: found for one, found in self._decisions.items() if not one.closed}
+            self._decisions, self._count = kept, sum(map(len, kept.values()))
+            self._kept = max(_KEPT, 2 * len(kept))
+        return self._decisions.setdefault(session, {})
 
 
 class AuthControl(BrokerDoor):
@@ -105,25 +124,32 @@ class AuthControl(BrokerDoor):
         self, node: NodeContext[BrokerConfig], config: BrokerConfig5, users: Users
     ) -> None:
         super().__init__(node)
-        now_ms = node.clock.elapsed_ms
+        self._config = config
         self._users = users
         self._rules, self._code = BROKER, ResponseCode.NO_PERMISSION
+        self._keys = AuthStrategy(node.clock.elapsed_ms)
+        self._rights = AuthStrategy(node.clock.elapsed_ms)
+        self.begin()
+
+    def begin(self) -> None:
+        """Obey the config as it is now, and forget what was decided so far, as a start does."""
+        config = self._config
         self._cluster = config.broker_cluster_name
         self.authenticates = config.authentication_enabled
         self.authorizes = config.authorization_enabled
-        self._keys = AuthStrategy(
+        self._keys.begin(
             config.authentication_whitelist,
-            now_ms,
             config.stateful_authentication_cache_expired_second
             if config.authentication_strategy.endswith("StatefulAuthenticationStrategy")
             else None,
+            config.stateful_authentication_cache_max_num,
         )
-        self._rights = AuthStrategy(
+        self._rights.begin(
             config.authorization_whitelist,
-            now_ms,
             config.stateful_authorization_cache_expired_second
             if config.authorization_strategy.endswith("StatefulAuthorizationStrategy")
             else None,
+            config.stateful_authorization_cache_max_num,
         )
 
     def at_front(self) -> AuthControl:
@@ -150,9 +176,14 @@ class AuthControl(BrokerDoor):
     def check_in_steps(self, session: Session, host: str, command: RemotingCommand) -> Steps[str]:
         self._authenticate(session, command)
         yield
-        for number, ask in enumerate(self._asks(command)):
+        acl = self._users.rights_of(command.ext_fields.get(ACCESS_KEY, ""))
+        an_ask = 1 + (0 if acl is None else acl.looks)
+        looked = 0
+        for ask in self._asks(command):
             self._authorize(session, host, command, (ask,))
-            if number % A_STEP == 0:
+            looked += an_ask
+            if looked >= A_STEP:
+                looked = 0
                 yield
         return command.ext_fields.get(ACCESS_KEY, "")
 

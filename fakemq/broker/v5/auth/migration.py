@@ -148,9 +148,9 @@ def _user(entry: object) -> tuple[str, UserInfo]:
 
 def _acl(entry: object) -> tuple[str, Acl]:
     info = _converted(entry, AclInfo)
-    for policy in info.policies or ():
+    for policy in filter(None, info.policies or ()):
         _require_word(POLICIES, policy.policy_type)
-        for one in policy.entries or ():
+        for one in filter(None, policy.entries or ()):
             for action in one.actions or ():
                 _require_word(ACTIONS, action)
     acl = acl_of(info, None)

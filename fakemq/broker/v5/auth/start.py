@@ -47,10 +47,10 @@ def make_users(config: BrokerConfig5, persistence: Persistence) -> Users:
     users = Users(
         keeps_users=bool(config.authentication_metadata_provider),
         keeps_rights=bool(config.authorization_metadata_provider),
-        changed=lambda: file.persist(),
+        persist=lambda: file.persist_change(),
     )
     file = persistence.add(AUTH, lambda: AuthTables, field="users")
-    file.connect(users, users.reset)
+    file.connect(users, users.reset, users.persisted_in_steps)
     return users
 
 
@@ -78,10 +78,10 @@ def first_users(config: BrokerConfig5, users: Users, home: AclHome | None) -> li
     return found
 
 
-def own_keys(config: BrokerConfig5, users: Users, home: AclHome | None) -> Credentials | None:
+def own_keys(config: BrokerConfig5, rules: Iterable[FirstUser]) -> Credentials | None:
     """Return the keys with which a broker signs what it asks of others; None if it has none.
 
-    They are those of innerClientAuthenticationCredentials. Where a test has users without them,
+    They are those of innerClientAuthenticationCredentials. Where a test has ``rules`` without them,
     they are those of its first super user: else slaves would learn no topics of their masters.
     """
     inner = inner_credentials(config)
@@ -91,7 +91,7 @@ def own_keys(config: BrokerConfig5, users: Users, home: AclHome | None) -> Crede
         return Credentials(
             inner.access_key or "", inner.secret_key or "", inner.security_token or ""
         )
-    for user, _ in () if home is None else first_users(config, users, home):
+    for user, _ in rules:
         if word_of(TYPES, user.user_type) == SUPER:
             return Credentials(user.username or "", user.password or "")
     return None

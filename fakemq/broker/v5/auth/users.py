@@ -21,6 +21,7 @@ from fakemq.broker.v5.auth.model import (
     CUSTOM,
     DECISIONS,
     ENABLED,
+    MOST_PARTS,
     NORMAL,
     POLICIES,
     STATES,
@@ -30,25 +31,31 @@ from fakemq.broker.v5.auth.model import (
     Policy,
     PolicyEntry,
     Resource,
+    Sources,
     is_blank,
     is_ip_or_range,
     user_in,
     user_key,
     word_of,
 )
+from fakemq.clock.slices import A_STEP, Steps, finished, in_one_step
 from fakemq.dispatch.answers import Thrown
 from fakemq.protocol.errors import BodyError
 from fakemq.protocol.v5.bodies.auth import AclInfo, AuthTables, PolicyEntryInfo, UserInfo
 
 NO_USERS = "The authenticationMetadataProvider is not configured."
 NO_RIGHTS = "The authorizationMetadataProvider is not configured."
+_BODY = "org.apache.rocketmq.remoting.protocol.body.AclInfo"
+_CONVERTER = "org.apache.rocketmq.broker.auth.converter.AclConverter.convertAcl(AclConverter.java"
+_ENTRIES_AT_ONCE = 50
+"""How many entries one step makes: about half a millisecond."""
 
 
 class Users:
     """The tables of users and rights. Methods raise AuthError where Java refuses.
 
-    ``keeps_users`` and ``keeps_rights`` are whether there is a provider for them; ``changed`` is
-    called after each change.
+    ``keeps_users`` and ``keeps_rights`` are whether there is a provider for them; ``persist``
+    writes what was changed before its first step.
     """
 
     def __init__(
@@ -56,11 +63,13 @@ class Users:
         *,
         keeps_users: bool = False,
         keeps_rights: bool = False,
-        changed: Callable[[], None] = lambda: None,
+        persist: Callable[[], Steps[None]] = lambda: in_one_step(None),
     ) -> None:
         self.keeps_users = keeps_users
         self.keeps_rights = keeps_rights
-        self._changed = changed
+        self.persist = persist
+        self.changes = 0
+        """How often something was changed; who does so calls `persist`."""
         self._users: dict[str, UserInfo] = {}
         self._acls: dict[str, Acl] = {}
         """By subject."""
@@ -103,7 +112,7 @@ class Users:
             user_type=word_of(TYPES, user.user_type) or NORMAL,
             user_status=word_of(STATES, user.user_status) or ENABLED,
         )
-        self._changed()
+        self.changes += 1
 
     def update_user(self, user: UserInfo) -> None:
         """Change what ``user`` names of a user."""
@@ -116,15 +125,15 @@ class Users:
             user_type=word_of(TYPES, user.user_type) or old.user_type,
             user_status=word_of(STATES, user.user_status) or old.user_status,
         )
-        self._changed()
+        self.changes += 1
 
     def delete_user(self, username: str) -> None:
         """Delete a user and its rights."""
         self._users.pop(username, None)
-        self._changed()
+        self.changes += 1
         self._require_rights()
         self._acls.pop(user_key(username), None)
-        self._changed()
+        self.changes += 1
 
     def is_super(self, username: str) -> bool:
         """Return whether a user is a super user."""
@@ -169,11 +178,13 @@ class Users:
         self._require_subject(acl.subject, f"The subject of {acl.subject} is not exist.")
         self._require_rights()
         old = self._acls.get(acl.subject)
+        if (acl.parts if old is None else old.parts_with(acl.policies)) > MOST_PARTS:
+            raise _too_many(acl.subject)
         if old is None:
             self._acls[acl.subject] = acl
         else:
             old.update(acl.policies)
-        self._changed()
+        self.changes += 1
 
     def take(self, subject: str | None, policy_type: str | None, resource: str | None) -> None:
         """Take the right to a resource from a subject; all of them where there is none such."""
@@ -185,16 +196,33 @@ class Users:
             acl.delete(word_of(POLICIES, policy_type) or CUSTOM, found)
         if found is None or not acl.policies:
             del self._acls[acl.subject]
-        self._changed()
+        self.changes += 1
 
     # -- the file -----------------------------------------------------------------------------
 
     def persisted(self) -> AuthTables:
         """Return what the file is to contain."""
-        return AuthTables(
-            users=[self._users[name] for name in _sorted(self._users)],
-            acls=[self._acls[subject].info() for subject in _sorted(self._acls)],
-        )
+        return finished(self.persisted_in_steps())
+
+    def persisted_in_steps(self) -> Steps[AuthTables]:
+        """As `persisted`; what changes meanwhile is written after it."""
+        users, acls, looked = [], [], 0
+        for name in _sorted(self._users):
+            user = self._users.get(name)
+            if user is not None:
+                users.append(user)
+            looked += 1
+            if looked % A_STEP == 0:
+                yield
+        for subject in _sorted(self._acls):
+            acl = self._acls.get(subject)
+            if acl is not None:
+                acls.append(acl.info())
+                looked += acl.parts
+            if looked >= A_STEP:
+                looked = 0
+                yield
+        return AuthTables(users=users, acls=acls)
 
     def load(self, saved: AuthTables) -> None:
         """Take over what the file contains."""
@@ -229,22 +257,22 @@ class Users:
 
 
 def acl_of(info: AclInfo, subject: str | None) -> Acl:
-    """Return the rights that an administrator sends; ``subject`` counts where they name none.
+    """Return the rights that an administrator sends; ``subject`` counts where they name none."""
+    return finished(acl_in_steps(info, subject))
+
+
+def acl_in_steps(info: AclInfo, subject: str | None) -> Steps[Acl]:
+    """As `acl_of`.
 
     Source: broker/auth/converter/AclConverter.java#convertAcl (5.5.0)
     """
-    kinds = [
-        (word_of(POLICIES, policy.policy_type) or CUSTOM, policy.entries)
-        for policy in info.policies or ()
-        if policy.entries
-    ]
-    if any(entry.actions is None for _, entries in kinds for entry in entries):
-        raise Thrown(
-            'java.lang.NullPointerException: Cannot invoke "java.util.List.iterator()" because the'
-            ' return value of "org.apache.rocketmq.remoting.protocol.body.AclInfo$PolicyEntryInfo'
-            '.getActions()" is null, org.apache.rocketmq.broker.auth.converter.AclConverter'
-            ".convertAcl(AclConverter.java:54)"
-        )
+    kinds: list[tuple[str, list[PolicyEntryInfo]]] = []
+    for policy in info.policies or ():
+        if policy is None:
+            raise _null('getPolicyType()" because "policy"', "PolicyInfo", 43)
+        if policy.entries:
+            kind = word_of(POLICIES, policy.policy_type) or CUSTOM
+            kinds.append((kind, [_not_null(entry) for entry in policy.entries]))
     user = user_in(info.subject)
     if user is None:
         user = user_in(subject)
@@ -252,8 +280,44 @@ def acl_of(info: AclInfo, subject: str | None) -> Acl:
         raise NothingKeptError("the subject is null")  # Java's null pointer, as little seen
     if not kinds:
         raise AuthError("The policies is empty.")
-    policies = [Policy(kind, [_entry(one) for one in entries]) for kind, entries in kinds]
+    infos = [entry for _, entries in kinds for entry in entries]
+    parts = sum(1 + len(one.actions or ()) + len(one.source_ips or ()) for one in infos)
+    if parts > MOST_PARTS:  # a limit of all, and so of each turn of the loop
+        raise _too_many(user_key(user))
+    policies = []
+    for kind, entries in kinds:
+        policies.append(made := Policy(kind))
+        for number, entry in enumerate(entries):
+            made.add(_entry(entry))
+            if number % _ENTRIES_AT_ONCE == 0:
+                yield
     return Acl(user_key(user), policies)
+
+
+def _not_null(entry: PolicyEntryInfo | None) -> PolicyEntryInfo:
+    if entry is None:
+        raise _null('getResource()" because "entryInfo"', "PolicyEntryInfo", 51)
+    if entry.actions is None:
+        raise Thrown(
+            'java.lang.NullPointerException: Cannot invoke "java.util.List.iterator()" because the'
+            f' return value of "{_BODY}$PolicyEntryInfo.getActions()" is null, {_CONVERTER}:54)'
+        )
+    return entry
+
+
+def _null(what: str, kind: str, line: int) -> Thrown:
+    """Return what Java throws at a null in a list."""
+    return Thrown(
+        f'java.lang.NullPointerException: Cannot invoke "{_BODY}${kind}.{what} is null,'
+        f" {_CONVERTER}:{line})"
+    )
+
+
+def _too_many(subject: str) -> AuthError:
+    return AuthError(
+        f"The rights of {subject} would have more than {MOST_PARTS} entries, actions and addresses:"
+        " fakemq keeps no more."
+    )
 
 
 def _entry(info: PolicyEntryInfo) -> PolicyEntry:
@@ -269,15 +333,17 @@ def _entry(info: PolicyEntryInfo) -> PolicyEntry:
         raise AuthError("The actions is empty.")
     if ANY in actions:
         raise AuthError("The actions can not be Any.")
+    source_ips = []
     for source_ip in info.source_ips or ():
-        if is_blank(source_ip):
+        if source_ip is None or is_blank(source_ip):
             raise AuthError("The source ip is empty.")
         if not is_ip_or_range(source_ip):
             raise AuthError("The source ip is invalid.")
+        source_ips.append(source_ip)
     decision = word_of(DECISIONS, info.decision)
     if decision is None:
         raise AuthError("The decision is null or illegal.")
-    return PolicyEntry(resource, actions, info.source_ips or None, decision)
+    return PolicyEntry(resource, actions, Sources(source_ips) if source_ips else None, decision)
 
 
 def _sorted(names: Iterable[str]) -> list[str]:

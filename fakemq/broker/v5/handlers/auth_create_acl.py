@@ -11,12 +11,15 @@ from __future__ import annotations
 
 from fakemq.broker.v5.auth.administration import granted
 from fakemq.broker.v5.broker import Broker5, handles
+from fakemq.clock.slices import Steps
 from fakemq.dispatch.answers import Reply, Request
+from fakemq.dispatch.long_work import in_slices
 from fakemq.protocol.table import NoHeader
 from fakemq.protocol.v5 import table
 from fakemq.protocol.v5.headers.auth import AclRequestHeader
 
 
 @handles(table.AUTH_CREATE_ACL)
-def auth_create_acl(broker: Broker5, request: Request[AclRequestHeader]) -> Reply[NoHeader]:
-    return granted(broker, request, "createAcl", 3241)
+@in_slices
+def auth_create_acl(broker: Broker5, request: Request[AclRequestHeader]) -> Steps[Reply[NoHeader]]:
+    return (yield from granted(broker, request, "createAcl", 3241))

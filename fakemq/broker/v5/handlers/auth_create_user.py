@@ -8,10 +8,12 @@ Source: broker/processor/AdminBrokerProcessor.java#createUser (5.5.0)
 
 from __future__ import annotations
 
-from fakemq.broker.v5.auth.administration import answered, named, require_super, sent_user, users_of
+from fakemq.broker.v5.auth.administration import changed, named, require_super, sent_user, users_of
 from fakemq.broker.v5.auth.model import SUPER, TYPES, word_of
 from fakemq.broker.v5.broker import Broker5, handles
+from fakemq.clock.slices import Steps
 from fakemq.dispatch.answers import Reply, Request
+from fakemq.dispatch.long_work import in_slices
 from fakemq.protocol.table import NoHeader
 from fakemq.protocol.v5 import table
 from fakemq.protocol.v5.headers.auth import UserRequestHeader
@@ -20,9 +22,12 @@ ONLY_SUPER = "The super user can only be create by super user"
 
 
 @handles(table.AUTH_CREATE_USER)
-def auth_create_user(broker: Broker5, request: Request[UserRequestHeader]) -> Reply[NoHeader]:
+@in_slices
+def auth_create_user(
+    broker: Broker5, request: Request[UserRequestHeader]
+) -> Steps[Reply[NoHeader]]:
     users = users_of(broker)
     user = sent_user(request, named(request), "createUser", 3097)
     if word_of(TYPES, user.user_type) == SUPER:
         require_super(users, request, ONLY_SUPER)
-    return answered(lambda: users.create_user(user))
+    return (yield from changed(users, lambda: users.create_user(user)))

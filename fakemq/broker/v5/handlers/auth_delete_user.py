@@ -8,18 +8,23 @@ Source: broker/processor/AdminBrokerProcessor.java#deleteUser (5.5.0)
 
 from __future__ import annotations
 
-from fakemq.broker.v5.auth.administration import ONLY_SUPER, answered, is_super, users_of
+from fakemq.broker.v5.auth.administration import ONLY_SUPER, changed, is_super, users_of
 from fakemq.broker.v5.auth.errors import AuthError
 from fakemq.broker.v5.auth.model import SUPER
 from fakemq.broker.v5.broker import Broker5, handles
+from fakemq.clock.slices import Steps
 from fakemq.dispatch.answers import Reply, Request
+from fakemq.dispatch.long_work import in_slices
 from fakemq.protocol.table import NoHeader
 from fakemq.protocol.v5 import table
 from fakemq.protocol.v5.headers.auth import UserRequestHeader
 
 
 @handles(table.AUTH_DELETE_USER)
-def auth_delete_user(broker: Broker5, request: Request[UserRequestHeader]) -> Reply[NoHeader]:
+@in_slices
+def auth_delete_user(
+    broker: Broker5, request: Request[UserRequestHeader]
+) -> Steps[Reply[NoHeader]]:
     users = users_of(broker)
 
     def delete() -> None:
@@ -30,4 +35,4 @@ def auth_delete_user(broker: Broker5, request: Request[UserRequestHeader]) -> Re
             raise AuthError(ONLY_SUPER)
         users.delete_user(user.username or "")
 
-    return answered(delete)
+    return (yield from changed(users, delete))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from fakemq.broker.v5.auth.administration import (
     ONLY_SUPER,
-    answered,
+    changed,
     is_super,
     named,
     require_super,
@@ -20,14 +20,19 @@ from fakemq.broker.v5.auth.administration import (
 from fakemq.broker.v5.auth.errors import AuthError
 from fakemq.broker.v5.auth.model import SUPER, TYPES, word_of
 from fakemq.broker.v5.broker import Broker5, handles
+from fakemq.clock.slices import Steps
 from fakemq.dispatch.answers import Reply, Request
+from fakemq.dispatch.long_work import in_slices
 from fakemq.protocol.table import NoHeader
 from fakemq.protocol.v5 import table
 from fakemq.protocol.v5.headers.auth import UserRequestHeader
 
 
 @handles(table.AUTH_UPDATE_USER)
-def auth_update_user(broker: Broker5, request: Request[UserRequestHeader]) -> Reply[NoHeader]:
+@in_slices
+def auth_update_user(
+    broker: Broker5, request: Request[UserRequestHeader]
+) -> Steps[Reply[NoHeader]]:
     users = users_of(broker)
     user = sent_user(request, named(request), "updateUser", 3129)
     if word_of(TYPES, user.user_type) == SUPER:
@@ -39,4 +44,4 @@ def auth_update_user(broker: Broker5, request: Request[UserRequestHeader]) -> Re
             raise AuthError(ONLY_SUPER)
         users.update_user(user)
 
-    return answered(update)
+    return (yield from changed(users, update))

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from fakemq.broker.v5.auth.asks import BROKER
 from fakemq.broker.v5.auth.checks import (
     READ_AT_ONCE_BYTES,
-    REMEMBERED_MAX,
     REMEMBERED_MAX_CHARS,
     AuthControl,
     AuthStrategy,
@@ -26,8 +25,9 @@ class Connection:
 class Checks:
     """A stateful strategy, and how often it has checked."""
 
-    def __init__(self) -> None:
-        self.strategy = AuthStrategy("", lambda: 0, 60)
+    def __init__(self, most: int = 10) -> None:
+        self.strategy = AuthStrategy(lambda: 0)
+        self.strategy.begin("", 60, most)
         self.connection: Any = Connection()
         self.count = 0
 
@@ -61,12 +61,38 @@ def test_long_names_are_not_remembered() -> None:
     assert checks.count == 2
 
 
-def test_connection_has_no_more_answers_than_a_limit() -> None:
-    checks = Checks()
-    for number in range(REMEMBERED_MAX + 1):
-        checks.ask(str(number))
+def test_all_connections_together_have_no_more_decisions_than_a_limit() -> None:
+    checks, connections = Checks(most=10), [cast("Any", Connection()) for _ in range(4)]
+    for checks.connection in connections:
+        for number in range(3):
+            checks.ask(str(number))
+    assert checks.count == 12
+    assert sum(len(found) for found in checks.strategy._decisions.values()) <= 10
     checks.ask("0")
-    assert checks.count == REMEMBERED_MAX + 2
+    assert checks.count == 12
+    checks.connection = connections[0]
+    checks.ask("0")
+    assert checks.count == 13, "the oldest connection's were forgotten"
+    for number in range(20):  # one connection alone
+        checks.ask(str(number))
+    assert sum(len(found) for found in checks.strategy._decisions.values()) <= 10
+
+
+@pytest.mark.parametrize("most", [0, 1])
+def test_limit_may_be_small(most: int) -> None:
+    checks = Checks(most)
+    for name in ("a", "a", "b", "a"):
+        checks.ask(name)
+    assert checks.count == (4 if most == 0 else 3)
+
+
+def test_decisions_of_closed_connections_are_forgotten() -> None:
+    checks = Checks(most=10_000)
+    for _ in range(1_000):
+        checks.connection = Connection()
+        checks.ask("a")
+        checks.connection.closed = True
+    assert checks.strategy._count == len(checks.strategy._decisions) < 200
 
 
 def test_long_list_of_names_in_a_field_is_checked_in_steps() -> None:

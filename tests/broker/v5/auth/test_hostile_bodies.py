@@ -20,7 +20,20 @@ from tests.support.broker_lab import BrokerLab
 _AUTH = "org.apache.rocketmq.auth"
 BOSS, SHOP = Credentials("boss", "12345678"), Credentials("shop", "12345678")
 KEYS = {"super": BOSS, "normal": SHOP, "wrong": Credentials("shop", "x"), "none": None}
-VALUES = (None, "", "%RETRY%g", "orders", "\ud800", 7, True, {}, [], [None], [[]], [{}])
+VALUES: tuple[object, ...] = (
+    None,
+    "",
+    "%RETRY%g",
+    "orders",
+    "\ud800",
+    7,
+    True,
+    {},
+    [],
+    [None],
+    [[]],
+    [{}],
+)
 NAMES = ("topic", "groupName", "consumerGroup", "clientId", "queueId", "brokerName")
 LISTS = {
     RequestCode.HEART_BEAT: ("consumerDataSet", "subscriptionDataSet"),
