@@ -218,7 +218,10 @@ class ClusterCore:
         folder = config.store_path_root_dir
         if folder is not None:
             broker.persistence.keep_in(
-                lambda name: DiskTextFile(os.path.join(folder, persistence.FOLDER, name))
+                lambda name: DiskTextFile(
+                    os.path.join(folder, persistence.FOLDER, name),
+                    0o600 if name == persistence.AUTH else 0o644,  # it has passwords
+                )
             )
         return broker
 

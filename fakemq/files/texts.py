@@ -39,8 +39,10 @@ class DiskTextFile:
 
     durable = True
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, mode: int = 0o644) -> None:
         self.path = path
+        self._mode = mode
+        """Who may read it, of a new file."""
 
     def require_regular(self) -> None:
         for path in (self.path, self.path + ".bak", self.path + ".tmp"):
@@ -53,10 +55,10 @@ class DiskTextFile:
         return _read(self.path + ".bak")
 
     def write(self, text: str) -> None:
-        _write(self.path + ".tmp", text)
+        _write(self.path + ".tmp", text, self._mode)
         previous = self.read()
         if previous is not None:
-            _write(self.path + ".bak", previous)
+            _write(self.path + ".bak", previous, self._mode)
         # Java deletes the old file before it renames; that leaves a moment without one.
         os.replace(self.path + ".tmp", self.path)
 
@@ -104,8 +106,8 @@ def _read(path: str) -> str | None:
         return None
 
 
-def _write(path: str, text: str) -> None:
+def _write(path: str, text: str, mode: int) -> None:
     parent = os.path.dirname(path)
     if parent:
         os.makedirs(parent, exist_ok=True)
-    write_regular(path, text.encode("utf-8", "replace"))
+    write_regular(path, text.encode("utf-8", "replace"), mode)

@@ -138,6 +138,9 @@ class Broker5(Broker):
         self.has_rules = False
         """Whether these are a test's, and not those of RocketMQ's own home; set by the cluster."""
         self._first_users: list[FirstUser] = []
+        """Each start adds these."""
+        self._rules: list[FirstUser] = []
+        """The first start adds these."""
         self._own_keys: Credentials | None = None
         self.auth: AuthControl | None = None
         """The check of requests by auth 2.0, as the config said at the start; None without it."""
@@ -196,11 +199,15 @@ class Broker5(Broker):
         else:
             self.auth.begin()  # connections that stay are checked by it
         if self.users is not None:
-            from fakemq.broker.v5.auth.start import first_users, own_keys
+            from fakemq.broker.v5.auth.start import first_users, own_keys, users_of_home
 
-            home = self.users_home()
-            self._first_users = first_users(self.config, self.users, home)
-            self._own_keys = own_keys(self.config, self._first_users if self.has_rules else ())
+            self._first_users = first_users(self.config, self.users)
+            of_home = users_of_home(self.users_home())
+            if self.has_rules:
+                self._rules = of_home
+            else:
+                self._first_users += of_home
+            self._own_keys = own_keys(self.config, self._rules)
         if was_checked != (self.auth is not None):
             self._close_sessions("auth 2.0 was switched on or off")
 
@@ -260,7 +267,7 @@ class Broker5(Broker):
         if self.users is not None:
             from fakemq.broker.v5.auth.start import begin
 
-            begin(self.users, self._first_users)
+            begin(self.users, self._first_users, self._rules)
 
     def begin_duties(self) -> None:
         super().begin_duties()

@@ -48,3 +48,5 @@ class AuthTables(Body):
 
     users: list[UserInfo]
     acls: list[AclInfo]
+    has_rules: bool = False
+    """Whether the rules of a test were taken over: that is done once, also if users go later."""

@@ -6,7 +6,7 @@ remoting/protocol/.../SessionCredentials.java (5.5.0)
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from copy import deepcopy
 from typing import TYPE_CHECKING, TypeVar
 
@@ -15,6 +15,7 @@ from fakemq.broker.tables.persistence import AUTH
 from fakemq.broker.v5.auth.migration import FirstUser, users_in
 from fakemq.broker.v5.auth.model import SUPER, TYPES, is_blank, word_of
 from fakemq.broker.v5.auth.users import NO_USERS, Users
+from fakemq.clock.slices import finished
 from fakemq.dispatch.answers import Thrown
 from fakemq.errors import ConfigError, printable
 from fakemq.protocol.bodies.body import Body
@@ -54,11 +55,8 @@ def make_users(config: BrokerConfig5, persistence: Persistence) -> Users:
     return users
 
 
-def first_users(config: BrokerConfig5, users: Users, home: AclHome | None) -> list[FirstUser]:
-    """Return the users that a broker has from its first start; raise ConfigError for wrong ones.
-
-    They are those that the config names, and those of ``home``.
-    """
+def first_users(config: BrokerConfig5, users: Users) -> list[FirstUser]:
+    """Return the users that the config names; raise ConfigError for wrong ones."""
     if not users.keeps_users:
         for key, text in (
             ("initAuthenticationUser", config.init_authentication_user),
@@ -66,16 +64,24 @@ def first_users(config: BrokerConfig5, users: Users, home: AclHome | None) -> li
         ):
             if text.strip():
                 raise ConfigError(f"{key}: {NO_USERS}")
+    named = [_init_user(config), _inner_user(config)]
+    return _checked(FirstUser(user) for user in named if user is not None)
+
+
+def users_of_home(home: AclHome | None) -> list[FirstUser]:
+    """Return the users of a home; raise ConfigError for wrong ones."""
+    return [] if home is None else _checked(users_in(home))
+
+
+def _checked(found: Iterable[FirstUser]) -> list[FirstUser]:
     try:
-        named = [_init_user(config), _inner_user(config)]
-        found = [FirstUser(user) for user in named if user is not None]
-        found += [] if home is None else users_in(home)
-        for user, _ in found:
+        users = list(found)
+        for user, _ in users:
             if is_blank(user.username) or is_blank(user.password):
                 raise AclError(f"a user without a name or a password: {user.username}")
     except (AclError, Thrown) as error:
         raise ConfigError(printable(f"the users of auth 2.0: {error}")) from None
-    return found
+    return users
 
 
 def own_keys(config: BrokerConfig5, rules: Iterable[FirstUser]) -> Credentials | None:
@@ -97,13 +103,22 @@ def own_keys(config: BrokerConfig5, rules: Iterable[FirstUser]) -> Credentials |
     return None
 
 
-def begin(users: Users, first: Iterable[FirstUser]) -> None:
-    """Add those first users that are not there. Java does so with each start."""
-    for user, acl in first:
+def begin(users: Users, first: Iterable[FirstUser], rules: Sequence[FirstUser]) -> None:
+    """Add those users of a start that are not there: ``rules``, those of a test, only once.
+
+    Java does so with each start, whatever was deleted before; it has no rules of a test.
+    """
+    before = users.changes
+    for user, acl in (*first, *(() if users.has_rules else rules)):
         if users.find(user.username or "") is None:
             users.create_user(user)
             if acl is not None:
                 users.grant(deepcopy(acl))
+    if rules and not users.has_rules:
+        users.has_rules = True
+        users.changes += 1
+    if users.changes != before:
+        finished(users.persist())
 
 
 def _init_user(config: BrokerConfig5) -> UserInfo | None:

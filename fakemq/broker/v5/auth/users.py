@@ -73,6 +73,8 @@ class Users:
         self._users: dict[str, UserInfo] = {}
         self._acls: dict[str, Acl] = {}
         """By subject."""
+        self.has_rules = False
+        """Whether the rules of a test were taken over."""
 
     # -- users --------------------------------------------------------------------------------
 
@@ -222,12 +224,13 @@ class Users:
             if looked >= A_STEP:
                 looked = 0
                 yield
-        return AuthTables(users=users, acls=acls)
+        return AuthTables(users=users, acls=acls, has_rules=self.has_rules)
 
     def load(self, saved: AuthTables) -> None:
         """Take over what the file contains."""
         self._users = {user.username: user for user in saved.users if user.username}
         self._acls = {}
+        self.has_rules = saved.has_rules
         for info in saved.acls:
             try:
                 acl = acl_of(info, None)
@@ -239,6 +242,7 @@ class Users:
         """Forget everything."""
         self._users.clear()
         self._acls.clear()
+        self.has_rules = False
 
     # -- what is not there --------------------------------------------------------------------
 
