@@ -90,7 +90,9 @@ def diagnosis(
     done = yield from incidents(core, chronicle, search.wants, group, search.name)
     down, faults = (yield from search.down()), (yield from search.faults())
     found = [*early, *certain, *done, *down, *faults, *uncertain]
-    return found + chronicle.refusals.unnamed(core, topic, group, found)
+    refusals = chronicle.refusals
+    found += refusals.unnamed(core, topic, group, found) + refusals.of_nodes()
+    return found + (refusals.of_sends(search.wants, found) if group is None else [])
 
 
 def diagnosis_of_sends(core: ClusterCore, chronicle: Chronicle, topic: str) -> Steps[list[str]]:
@@ -105,6 +107,7 @@ def diagnosis_of_sends(core: ClusterCore, chronicle: Chronicle, topic: str) -> S
     certain = yield from search.certain()
     refused = chronicle.refusals.of_topics(search.wants)
     again = yield from stored_again(chronicle, search.wants, search.name)
+    refused += chronicle.refusals.of_nodes()
     return [*early, *refused, *again, *certain, *down, *(yield from search.faults())]
 
 

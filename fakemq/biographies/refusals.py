@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fakemq.core import inspection
 from fakemq.errors import printable
 from fakemq.events.core import AccessRefused
 from fakemq.journal.entries import Entry
 from fakemq.journal.journal import clock_text
+from fakemq.protocol.codes import code_name
 
 if TYPE_CHECKING:
     from fakemq.core.cluster import ClusterCore
@@ -20,6 +21,8 @@ _TOPICS_AT_MOST = 8
 """How many topics of a group are kept."""
 _GROUPS_AT_MOST = 3
 """How many refused groups of a topic, and how many besides, are named."""
+_TOPICS_NAMED = 3
+"""Of how many topics refused requests without a group are named besides."""
 
 
 class _OfGroup(NamedTuple):
@@ -34,6 +37,8 @@ class Refusals:
     def __init__(self) -> None:
         self._groups: dict[str, _OfGroup] = {}
         self._topics: dict[str, Entry] = {}
+        self._others: dict[tuple[str, str], Entry] = {}
+        """Node and sender → the last request of a node of the cluster for neither."""
 
     def add(self, entry: Entry) -> None:
         """Add a refused request."""
@@ -49,6 +54,9 @@ class Refusals:
             self._topics.pop(topic, None)
             self._topics[topic] = entry
             _shorten(self._topics)
+        if event.sender and not (event.groups or event.topics):
+            self._others[event.node, event.sender] = entry
+            _shorten(self._others)
 
     def joined(self, group: str) -> None:
         """Note that a member of a group is allowed: what was refused before explains nothing."""
@@ -89,6 +97,24 @@ class Refusals:
                     break
         return lines
 
+    def of_nodes(self) -> list[str]:
+        """Return a line for each node whose requests another one refuses, such as a slave that
+        has no keys."""
+        lines = []
+        for (node, sender), entry in self._others.items():
+            event = entry.event
+            assert isinstance(event, AccessRefused)
+            lines.append(
+                f"access control of {node} refused {code_name(event.code or 0)} of {sender} at"
+                f" {clock_text(entry.at_ms)}: {_why(event)}"
+            )
+        return [*map(printable, lines[-_GROUPS_AT_MOST:])]
+
+    def of_sends(self, wants: Callable[[str], bool], found: Sequence[str]) -> list[str]:
+        """Return the last lines of `of_topics`; none of topics that the findings name."""
+        lines = [one for one in self.of_topics(wants) if one not in found]
+        return lines[-_TOPICS_NAMED:]
+
     def of_topics(self, wants: Callable[[str], bool]) -> list[str]:
         """Return one line for each wanted topic for which a request without a group was refused,
         such as a send."""
@@ -114,7 +140,7 @@ def _why(refused: AccessRefused) -> str:
     return f"{text} ({', '.join(more)})" if more else text
 
 
-def _shorten(kept: dict[str, _OfGroup] | dict[str, Entry]) -> None:
+def _shorten(kept: dict[Any, Any]) -> None:
     """Remove the oldest one of too many."""
     if len(kept) > _KEPT_AT_MOST:
         del kept[next(iter(kept))]

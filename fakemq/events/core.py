@@ -187,6 +187,10 @@ class AccessRefused(Event, frozen=True, kw_only=True, gc=False):
     """The resource of auth 2.0 to which that user has no right; "" if it is not that."""
     actions: tuple[str, ...] = ()
     """The actions of which one would have to be allowed there."""
+    code: int | None = None
+    """The code of the request; None of a gRPC call."""
+    sender: str = ""
+    """The node or client of this cluster that sent it; "" for a peer outside."""
 
 
 class HandlerFailed(Event, frozen=True, kw_only=True, gc=False):

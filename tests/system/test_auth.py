@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import fakemq
-from conformance.targets.accounts import AUTH
+from conformance.targets.accounts import AUTH, LOCAL_USERS
 from fakemq.client import Client, Message, MQBrokerError, MQClientError
 from fakemq.events import AccessRefused, Warned
 from fakemq.protocol.codes import RequestCode
@@ -40,6 +40,7 @@ RULES = {
         },
     ],
 }
+KEYS_OF_SHOP = {"access_key": "shop", "secret_key": SECRET}
 NONE = "User:shop has no permission to access Topic:other from 127.0.0.1, no matched policies."
 
 
@@ -87,6 +88,49 @@ def test_diagnosis_names_user_resource_and_action(mq: fakemq.Cluster) -> None:
     )
     (said,) = mq.diagnosis("orders", "wrong")
     assert said.endswith("check signature failed. (key of shop)")
+
+
+@pytest.mark.parametrize("user", [{}, {"access_key": "shop", "secret_key": "x"}, KEYS_OF_SHOP])
+def test_diagnosis_names_refused_sends(mq: fakemq.Cluster, user: dict[str, str]) -> None:
+    with pytest.raises((MQClientError, MQBrokerError)):
+        mq.producer(group="p", **user).send("other", b"tea")
+    (said,) = mq.diagnosis("other")
+    assert said.startswith("access control refused a request of 127.0.0.1 for topic other at ")
+    assert said in mq.diagnosis()
+
+
+def test_diagnosis_names_nodes_that_are_refused() -> None:
+    with fakemq.Cluster(reference="5.5.0", slaves=1, clock="frozen", config=AUTH) as mq:
+        mq.clock.advance("1m")
+        said = [one for one in mq.diagnosis() if "of broker-a-1" in one]
+        refused = mq.journal.find(AccessRefused, sender="broker-a-1")
+    assert {RequestCode.GET_ALL_TOPIC_CONFIG, RequestCode.GET_ALL_CONSUMER_OFFSET} <= {
+        one.code for one in refused
+    }
+    (line,) = said
+    assert line.startswith("access control of broker-a-0 refused GET_")
+    assert line.endswith("username cannot be null.")
+
+
+@pytest.mark.parametrize(
+    ("config", "warning"),
+    [
+        (
+            {"authenticationEnabled": "true"},
+            "authenticationEnabled=true without authenticationMetadataProvider: each",
+        ),
+        (
+            {**LOCAL_USERS, "authorizationMetadataProvider": "", "authorizationEnabled": "true"},
+            "authorizationEnabled=true without authorizationMetadataProvider: only super users",
+        ),
+    ],
+)
+def test_check_without_a_provider_is_named_at_the_start(
+    config: dict[str, str], warning: str
+) -> None:
+    with fakemq.Cluster(reference="5.5.0", clock="frozen", config=config) as mq:
+        (warned,) = mq.journal.find(Warned)
+    assert warned.text.startswith(warning)
 
 
 def test_secrets_are_in_no_journal_page_or_error(tmp_path: Path) -> None:

@@ -134,6 +134,8 @@ class BrokerDoor(ABC):
                 host=self._host_of(session),
                 error=error,
                 user=command.ext_fields.get(ACCESS_KEY, ""),
+                code=command.code,
+                sender="" if session.outside else getattr(session.link, "remote_node", ""),
             )
             inside.answer(session, command, None, error.answer())
         except Exception as error:
@@ -283,6 +285,8 @@ def note_refusal(
     host: str,
     error: AclError,
     user: str,
+    code: int | None = None,
+    sender: str = "",
 ) -> None:
     """Write that a request was refused, with the groups and topics that it is about.
 
@@ -310,5 +314,7 @@ def note_refusal(
             user=shortened(user),
             resource=shortened(error.resource),
             actions=error.actions,
+            code=code,
+            sender=sender,
         )
     )

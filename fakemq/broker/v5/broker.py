@@ -198,6 +198,8 @@ class Broker5(Broker):
             self.auth = AuthControl(self.node, self.config, self.users or Users())
         else:
             self.auth.begin()  # connections that stay are checked by it
+        for missing in () if self.auth is None else self.auth.missing():
+            self.node.journal.add(Warned(node=self.node.name, text=missing))
         if self.users is not None:
             from fakemq.broker.v5.auth.start import first_users, own_keys, users_of_home
 

@@ -152,6 +152,20 @@ class AuthControl(BrokerDoor):
             config.stateful_authorization_cache_max_num,
         )
 
+    def missing(self) -> Iterator[str]:
+        """Yield what lets every request be refused: a check without what it looks into."""
+        users, checks = self._users, "authentication" if self.authenticates else "authorization"
+        if not users.keeps_users:
+            yield (
+                f"{checks}Enabled=true without authenticationMetadataProvider: each request that"
+                " is checked is refused; see docs/auth.md"
+            )
+        elif self.authorizes and not users.keeps_rights:
+            yield (
+                "authorizationEnabled=true without authorizationMetadataProvider: only super users"
+                " may do anything; see docs/auth.md"
+            )
+
     def at_front(self) -> AuthControl:
         """Return the check of the front's clients that speak remoting.
 
