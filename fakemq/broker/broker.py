@@ -80,7 +80,6 @@ if TYPE_CHECKING:
     from fakemq.protocol.message import MessageExt
     from fakemq.protocol.plain_properties import PlainProperties, StoredForm
     from fakemq.protocol.send_answers import SendAnswer
-    from fakemq.protocol.signature import Credentials
     from fakemq.reference import Reference
     from fakemq.store.findings import Topics
     from fakemq.store.inner_message import InnerMessage
@@ -416,11 +415,6 @@ class Broker:
         self.persistence.start()
         self.store.retention.start()
         self.begin_duties()
-
-    @property
-    def own_keys(self) -> Credentials | None:
-        """The keys with which it signs what it asks of other nodes; None if it has none."""
-        return None
 
     @property
     def guard(self) -> BrokerDoor | None:

@@ -204,9 +204,7 @@ class ClusterCore:
             guarded = cast("Broker5", broker)
             guarded.users_home = partial(self._users_home, config, config.rocketmq_home)
             guarded.has_rules = self.spec.acl is not None
-        broker.outbound = Outbound(
-            broker, self.network, self.open_tcp, config=config, keys=lambda: broker.own_keys
-        )
+        broker.outbound = Outbound(broker, self.network, self.open_tcp, config=config)
         # The home of the start: a peer may change rocketmqHome, and must not choose files.
         broker.make_acl = partial(self._make_acl, broker, config.rocketmq_home)
         for addr, accept in (

@@ -58,15 +58,14 @@ class Outbound:
         open_tcp: OpenTcp | None = None,
         dispatch: Dispatch | None = None,
         config: OutboundConfig | None = None,
-        keys: Callable[[], Credentials | None] = lambda: None,
     ) -> None:
         self._owner = owner
         self._network = network
         self._open_tcp = open_tcp
         self._dispatch = dispatch
         self._config = config
-        self._keys = keys
-        """Returns what signs each request; None signs none."""
+        self.keys: Credentials | None = None
+        """What signs each request, as a start of the owner says; None signs none."""
         self._sessions: dict[str, Session] = {}
         self._opening: dict[str, list[Callable[[Session | None], None]]] = {}
         """Address → the calls that wait until its session is open."""
@@ -123,8 +122,8 @@ class Outbound:
                 return
             if on_open is not None:
                 on_open(session)
-            if (keys := self._keys()) is not None:
-                keys.sign(command)
+            if self.keys is not None:
+                self.keys.sign(command)
             config = self._config
             closing = config is not None and config.client_close_socket_if_timeout
             session.invoke(command, timeout_ms, on_reply, close_on_timeout=closing)
@@ -164,8 +163,8 @@ class Outbound:
 
         def send(session: Session | None) -> None:
             if session is not None:
-                if (keys := self._keys()) is not None:
-                    keys.sign(command)
+                if self.keys is not None:
+                    self.keys.sign(command)
                 session.invoke_oneway(command)
             on_sent(session is not None)
 

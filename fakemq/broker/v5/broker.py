@@ -68,7 +68,6 @@ if TYPE_CHECKING:
     from fakemq.protocol.message import MessageExt
     from fakemq.protocol.plain_properties import PlainProperties
     from fakemq.protocol.send_answers import SendAnswer
-    from fakemq.protocol.signature import Credentials
     from fakemq.protocol.v5.bodies.timer import TimerMetricsSerializeWrapper
     from fakemq.store.inner_message import InnerMessage
     from fakemq.store.puts import PutMessageResult
@@ -141,7 +140,6 @@ class Broker5(Broker):
         """Each start adds these."""
         self._rules: list[FirstUser] = []
         """The first start adds these."""
-        self._own_keys: Credentials | None = None
         self.auth: AuthControl | None = None
         """The check of requests by auth 2.0, as the config said at the start; None without it."""
         self.users: Users | None = None
@@ -209,13 +207,9 @@ class Broker5(Broker):
                 self._rules = of_home
             else:
                 self._first_users += of_home
-            self._own_keys = own_keys(self.config, self._rules)
+            self.outbound.keys = own_keys(self.config, self._rules)
         if was_checked != (self.auth is not None):
             self._close_sessions("auth 2.0 was switched on or off")
-
-    @property
-    def own_keys(self) -> Credentials | None:
-        return self._own_keys
 
     def find_role(self) -> None:
         for part in (self.replicas, self.acting):
