@@ -238,7 +238,7 @@ class ClusterCore:
             return None
         from fakemq.broker.acl.homes import home_of  # most clusters have no users
 
-        return home_of(self.spec.acl, rocketmq_home)
+        return home_of(self.spec.acl, rocketmq_home, "migrateAuthFromV1Enabled")
 
     def _make_proxy(self) -> Proxy:
         from fakemq.proxy.front import make_front  # most clusters have none

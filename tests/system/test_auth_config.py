@@ -12,6 +12,7 @@ from fakemq.broker.v5.broker import Broker5
 from fakemq.client import Client
 from fakemq.config.v5.model import config5
 from fakemq.core.cluster import ClusterCore
+from fakemq.errors import ConfigError
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.command import RemotingCommand
 from tests.system.test_auth import RULES, SECRET
@@ -57,3 +58,21 @@ def test_key_of_the_file_counts_from_the_next_start_on() -> None:
     with fakemq.Cluster(reference="5.5.0", config=AUTH, clock="frozen") as mq:
         set_config(mq, ADMIN, f"initAuthenticationUser={EVIL}")
         assert mq.inspect(names) == [ADMIN, "evil"]
+
+
+def test_accounts_and_users_exclude_each_other() -> None:
+    account = {"accessKey": "billing1", "secretKey": SECRET}
+    with (
+        pytest.raises(ConfigError, match="exclude each other"),
+        fakemq.Cluster(reference="5.3.2", acl={"accounts": [account]}, config=AUTH),
+    ):
+        pass
+
+
+def test_migration_names_its_own_key() -> None:
+    config = AUTH | {"migrateAuthFromV1Enabled": "true"}
+    with (
+        pytest.raises(ConfigError, match="migrateAuthFromV1Enabled=true needs rocketmqHome=DIR"),
+        fakemq.Cluster(reference="5.5.0", config=config),
+    ):
+        pass

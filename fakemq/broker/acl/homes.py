@@ -279,10 +279,13 @@ def _require_yaml() -> None:
         )
 
 
-def home_of(acl: str | Mapping[str, Any] | None, rocketmq_home: str | None) -> AclHome:
+def home_of(
+    acl: str | Mapping[str, Any] | None, rocketmq_home: str | None, key: str = "aclEnable"
+) -> AclHome:
     """Return the home of a broker's rules.
 
-    ``acl`` is a path or a value and comes first. Raise ConfigError if neither is there.
+    ``acl`` is a path or a value and comes first. Raise ConfigError if neither is there, which says
+    that ``key`` needs one.
     """
     if isinstance(acl, Mapping):
         return MemoryHome(acl)
@@ -292,7 +295,7 @@ def home_of(acl: str | Mapping[str, Any] | None, rocketmq_home: str | None) -> A
         return FileHome(acl)
     if not rocketmq_home:
         raise ConfigError(
-            "aclEnable=true needs rocketmqHome=DIR, where DIR/conf/plain_acl.yml has the accounts;"
+            f"{key}=true needs rocketmqHome=DIR, where DIR/conf/plain_acl.yml has the accounts;"
             " or give the file itself: --acl FILE; in Python, acl=FILE"
         )
     _require_yaml()

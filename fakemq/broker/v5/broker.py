@@ -26,6 +26,7 @@ from fakemq.broker.v5.transactions import TransactionalMessageService5
 from fakemq.dispatch.answers import Forbidden, ForbiddenType, Reply
 from fakemq.dispatch.dispatcher import Dispatcher, VersionedDispatcher
 from fakemq.dispatch.registry import Handlers
+from fakemq.errors import ConfigError
 from fakemq.events.core import Warned
 from fakemq.later import drive
 from fakemq.protocol.plain_properties import StoredForm
@@ -186,8 +187,14 @@ class Broker5(Broker):
             name = self.reference.name
             text = f"aclEnable does nothing in RocketMQ {name}: see docs/auth.md"
             self.node.journal.add(Warned(node=self.node.name, text=text))
-        was_checked = self.auth is not None
-        if not (self.config.authentication_enabled or self.config.authorization_enabled):
+        config, was_checked = self.config, self.auth is not None
+        checks = config.authentication_enabled or config.authorization_enabled
+        if checks and config.acl_enable and self.reference.reads_acl_enable:
+            raise ConfigError(
+                f"{self.node.name}: aclEnable=true (or the option acl) and users of auth 2.0"
+                " exclude each other here: leave one of them out"
+            )
+        if not checks:
             self.auth = None
         elif self.auth is None:
             from fakemq.broker.v5.auth.checks import AuthControl  # few brokers check
