@@ -165,7 +165,10 @@ class PlainPermissionManager:
         """Warn of names beside the accounts that no file has; there, case matters."""
         unknown = [str(name) for name in content if name not in _NAMES]
         for name in unknown[:MOST_NAMED]:
-            self._warn(f"{path}: {name} has no effect{did_you_mean(name, _NAMES)}")
+            hint = did_you_mean(name, _NAMES)
+            if name in ("users", "acls"):
+                hint = ": users and their rights need the reference 5.5.0"
+            self._warn(f"{path}: {name} has no effect{hint}")
 
     def _warn_of_repeated(self, path: str, repeated: Mapping[str, str], counts: str) -> None:
         """Warn of accounts of a file; ``repeated`` has the file in which each was found before.

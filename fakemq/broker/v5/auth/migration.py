@@ -37,6 +37,8 @@ from fakemq.broker.v5.auth.model import (
     Resource,
     Words,
     is_blank,
+    is_ip_or_range,
+    user_in,
     user_key,
     word_of,
 )
@@ -72,15 +74,24 @@ def users_in(home: AclHome) -> Iterator[FirstUser]:
     home.prepare()
     for path in home.files():
         content = home.read(path) or {}
-        _require_known(content, _OF_FILES)
-        users = _all(content, "users", _user)
-        acls = _all(content, "acls", _acl)
-        for name, user in users.items():
-            yield FirstUser(user, acls.pop(user_key(name), None))
-        if acls:
-            raise AclError(f"acls: {next(iter(acls))} is none of the users")
-        for entry in _list(content, "accounts"):
-            yield migrated(PlainAccessConfig.of(entry))
+        try:
+            yield from _users_of(content)
+        except AclError as error:
+            if home.image() is not None:  # a value in memory has no path
+                raise
+            raise AclError(f"{path}: {error}") from None
+
+
+def _users_of(content: Mapping[str, Any]) -> Iterator[FirstUser]:
+    _require_known(content, _OF_FILES)
+    users = _all(content, "users", _user)
+    acls = _all(content, "acls", _acl)
+    for name, user in users.items():
+        yield FirstUser(user, acls.pop(user_key(name), None))
+    if acls:
+        raise AclError(f"acls: {next(iter(acls))} is none of the users")
+    for entry in _list(content, "accounts"):
+        yield migrated(PlainAccessConfig.of(entry))
 
 
 def migrated(account: PlainAccessConfig) -> FirstUser:
@@ -148,11 +159,20 @@ def _user(entry: object) -> tuple[str, UserInfo]:
 
 def _acl(entry: object) -> tuple[str, Acl]:
     info = _converted(entry, AclInfo)
+    if user_in(info.subject) is None:
+        raise AclError(f"subject: {info.subject}: expected User:NAME")
     for policy in filter(None, info.policies or ()):
         _require_word(POLICIES, policy.policy_type)
         for one in filter(None, policy.entries or ()):
             for action in one.actions or ():
                 _require_word(ACTIONS, action)
+            if not one.actions:
+                raise AclError(f"{one.resource}: an entry needs actions, such as [Pub, Sub]")
+            for source_ip in one.source_ips or ():
+                if not is_ip_or_range(source_ip or ""):
+                    raise AclError(
+                        f"sourceIps: {source_ip}: expected an address or a range such as 10.0.0.0/8"
+                    )
     acl = acl_of(info, None)
     return acl.subject, acl
 
@@ -162,7 +182,8 @@ def _converted(entry: object, kind: type[B]) -> B:
     try:
         found = msgspec.convert(entry, kind)
     except msgspec.ValidationError as error:
-        raise AclError(str(error)) from None
+        quotes = "; YAML needs quotes around a text of digits" if "got `int`" in str(error) else ""
+        raise AclError(f"{error}{quotes}") from None
     _require_names(entry, msgspec.to_builtins(found))
     return found
 

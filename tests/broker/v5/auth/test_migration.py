@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
 from fakemq.broker.acl.accounts import PlainAccessConfig
 from fakemq.broker.acl.errors import AclError
-from fakemq.broker.acl.homes import MemoryHome
+from fakemq.broker.acl.homes import FileHome, MemoryHome
 from fakemq.broker.v5.auth.migration import migrated, users_in
 
 ACCOUNT = {
@@ -112,3 +113,28 @@ def test_error_says_where_and_what(content: dict[str, object], why: str) -> None
 def test_names_of_4_9_7_are_passed_over() -> None:
     old = {"globalWhiteRemoteAddresses": ["10.*.*.*"], "accounts": [ACCOUNT], "dataVersion": []}
     assert len(list(users_in(MemoryHome(old)))) == 1
+
+
+WRONG_SOURCE = "{resource: '*', actions: [Pub], sourceIps: [x]}"
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("users: [{username: a, password: 12345678}]", r"users\[0\]: .*YAML needs quotes"),
+        ("acls: [{subject: a}]", r"acls\[0\]: subject: a: expected User:NAME"),
+        (
+            "acls: [{subject: 'User:a', policies: [{entries: [{resource: '*'}]}]}]",
+            r"acls\[0\]: \*: an entry needs actions",
+        ),
+        (
+            f"acls: [{{subject: 'User:a', policies: [{{entries: [{WRONG_SOURCE}]}}]}}]",
+            r"acls\[0\]: sourceIps: x: expected an address or a range",
+        ),
+    ],
+)
+def test_error_in_a_file_says_where_and_what_is_right(tmp_path: Path, text: str, why: str) -> None:
+    file = tmp_path / "rules.yml"
+    file.write_text(text)
+    with pytest.raises(AclError, match=f"^{re.escape(str(file))}: {why}"):
+        list(users_in(FileHome(str(file))))
