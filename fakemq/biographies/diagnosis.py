@@ -90,9 +90,7 @@ def diagnosis(
     done = yield from incidents(core, chronicle, search.wants, group, search.name)
     down, faults = (yield from search.down()), (yield from search.faults())
     found = [*early, *certain, *done, *down, *faults, *uncertain]
-    refusals = chronicle.refusals
-    found += refusals.unnamed(core, topic, group, found) + refusals.of_nodes()
-    return found + (refusals.of_sends(search.wants, found) if group is None else [])
+    return found + chronicle.refusals.besides(core, topic, group, found, search.wants)
 
 
 def diagnosis_of_sends(core: ClusterCore, chronicle: Chronicle, topic: str) -> Steps[list[str]]:
@@ -105,9 +103,8 @@ def diagnosis_of_sends(core: ClusterCore, chronicle: Chronicle, topic: str) -> S
     ]
     early = [*(yield from search.mistyped()), *(yield from search.too_early())]
     certain = yield from search.certain()
-    refused = chronicle.refusals.of_topics(search.wants)
+    refused = [*chronicle.refusals.of_topics(search.wants), *chronicle.refusals.of_nodes()]
     again = yield from stored_again(chronicle, search.wants, search.name)
-    refused += chronicle.refusals.of_nodes()
     return [*early, *refused, *again, *certain, *down, *(yield from search.faults())]
 
 

@@ -110,10 +110,18 @@ class Refusals:
             )
         return [*map(printable, lines[-_GROUPS_AT_MOST:])]
 
-    def of_sends(self, wants: Callable[[str], bool], found: Sequence[str]) -> list[str]:
-        """Return the last lines of `of_topics`; none of topics that the findings name."""
-        lines = [one for one in self.of_topics(wants) if one not in found]
-        return lines[-_TOPICS_NAMED:]
+    def besides(
+        self,
+        core: ClusterCore,
+        topic: str | None,
+        group: str | None,
+        found: Sequence[str],
+        wants: Callable[[str], bool],
+    ) -> list[str]:
+        """Return all lines of what the findings do not name: of groups, nodes and last sends."""
+        lines = self.unnamed(core, topic, group, found) + self.of_nodes()
+        sends = self.of_topics(wants) if group is None else []
+        return lines + [one for one in sends if one not in found][-_TOPICS_NAMED:]
 
     def of_topics(self, wants: Callable[[str], bool]) -> list[str]:
         """Return one line for each wanted topic for which a request without a group was refused,

@@ -18,28 +18,8 @@ from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.v5.codes import RequestCode5
 from tests.support.control import Http
+from tests.support.users import RULES, SECRET
 
-SECRET = "12345678"
-
-
-def entry(resource: str, *actions: str) -> dict[str, object]:
-    return {"resource": resource, "actions": list(actions), "decision": "Allow"}
-
-
-RULES = {
-    "users": [
-        {"username": "boss", "password": SECRET, "userType": "Super"},
-        {"username": "shop", "password": SECRET},
-        {"username": "billing", "password": SECRET},
-    ],
-    "acls": [
-        {"subject": "User:shop", "policies": [{"entries": [entry("Topic:orders", "Pub")]}]},
-        {
-            "subject": "User:billing",
-            "policies": [{"entries": [entry("Topic:*", "Sub"), entry("Group:*", "Sub")]}],
-        },
-    ],
-}
 NONE = "User:shop has no permission to access Topic:other from 127.0.0.1, no matched policies."
 
 

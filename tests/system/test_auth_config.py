@@ -15,7 +15,7 @@ from fakemq.core.cluster import ClusterCore
 from fakemq.errors import ConfigError
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.command import RemotingCommand
-from tests.system.test_auth import RULES, SECRET
+from tests.support.users import RULES, SECRET
 
 EVIL = json.dumps({"username": "evil", "password": "x"})
 

@@ -13,11 +13,9 @@ from conformance.targets.accounts import ADMIN, AUTH, STATEFUL
 from fakemq.client import Client
 from fakemq.core.cluster import ClusterCore
 from fakemq.protocol.codes import RequestCode
-from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.v5.bodies.auth import AuthTables
 from fakemq.protocol.v5.codes import RequestCode5
-from tests.broker.v5.auth.test_users import users_of
-from tests.system.test_auth import RULES, SECRET
+from tests.support.users import RULES, SECRET, ask, users_of
 
 
 def stateful() -> fakemq.Cluster:
@@ -32,18 +30,6 @@ def restoring(mq: fakemq.Cluster) -> Callable[[], None]:
 
 
 PASSWORD = b'{"password":"x"}'
-
-
-def ask(
-    client: Client,
-    mq: fakemq.Cluster,
-    code: int,
-    fields: dict[str, str] | None = None,
-    body: bytes = b"",
-) -> RemotingCommand:
-    """Send a signed request to the only master; return the answer."""
-    command = RemotingCommand(code, ext_fields=dict(fields or {}), body=body)
-    return client.invoke(mq.broker("broker-a-0").addr, command)
 
 
 @pytest.mark.parametrize("begin_anew", [lambda mq: mq.reset, restoring], ids=["reset", "restore"])

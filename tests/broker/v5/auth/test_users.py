@@ -13,26 +13,17 @@ from fakemq.broker.v5.auth.administration import changed
 from fakemq.broker.v5.auth.errors import AuthError, NothingKeptError
 from fakemq.broker.v5.auth.model import MOST_PARTS
 from fakemq.broker.v5.auth.users import Users, acl_of
-from fakemq.broker.v5.broker import Broker5
 from fakemq.clock.slices import A_STEP, Steps, finished
-from fakemq.core.cluster import ClusterCore
 from fakemq.dispatch.answers import Thrown
 from fakemq.errors import ConfigError
 from fakemq.protocol.v5.bodies.auth import AclInfo, PolicyEntryInfo, PolicyInfo, UserInfo
 from tests.support.calls import calls_of
+from tests.support.users import users_of
 
 
 def rights(name: str, resource: str = "Topic:orders") -> AclInfo:
     entry = PolicyEntryInfo(resource=resource, actions=["Pub"], decision="Allow")
     return AclInfo(subject=f"User:{name}", policies=[PolicyInfo(entries=[entry])])
-
-
-def users_of(core: ClusterCore) -> Users:
-    """Return the users of the only broker."""
-    broker = core.brokers["broker-a-0"]
-    assert isinstance(broker, Broker5)
-    assert broker.users is not None
-    return broker.users
 
 
 def kept() -> Users:
