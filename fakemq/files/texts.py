@@ -42,7 +42,7 @@ class DiskTextFile:
     def __init__(self, path: str, mode: int = 0o644) -> None:
         self.path = path
         self._mode = mode
-        """Who may read it, of a new file."""
+        """The mode of a new file."""
 
     def require_regular(self) -> None:
         for path in (self.path, self.path + ".bak", self.path + ".tmp"):

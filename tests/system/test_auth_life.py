@@ -50,7 +50,7 @@ def test_decisions_end_with_what_they_were_made_for(
 def test_inner_credentials_are_read_at_the_start() -> None:
     with fakemq.Cluster(reference="5.5.0", acl=RULES, slaves=1, clock="frozen") as mq:
         slave = mq.broker("broker-a-1")
-        keys = '{"accessKey":"nobody","secretKey":"x"}'
+        keys = '{"accessKey":"stranger","secretKey":"x"}'
         slave.stop()
         slave.restart({"innerClientAuthenticationCredentials": keys})
         mq.create_topic("orders")

@@ -69,7 +69,7 @@ class Users:
         self.keeps_rights = keeps_rights
         self.persist = persist
         self.changes = 0
-        """How often something was changed; who does so calls `persist`."""
+        """How often something was changed; the caller then calls `persist`."""
         self._users: dict[str, UserInfo] = {}
         self._acls: dict[str, Acl] = {}
         """By subject."""
