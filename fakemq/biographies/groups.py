@@ -80,17 +80,22 @@ class Undelivered:
         if stored.queue_id >= config.read_queue_nums:
             queues = config.read_queue_nums
             return [Reason(f"queue {stored.queue_id} is not one of the {queues} to read")]
-        lite = stored.properties.get(LITE_TOPIC)
-        if lite and _is_parent(config):
-            bound = [self._group] if self._group is not None else _bound_groups(core, topic)
-            return [_no_lite(broker, topic, lite, one) for one in bound]
-        groups = _groups(core, self._chronicle, topic) if self._group is None else [self._group]
+        lite = stored.properties.get(LITE_TOPIC) if _is_parent(config) else None
+        bound = _bound_groups(core, topic) if lite else []
+        groups = bound + [one for one in _groups(core, self._chronicle, topic) if one not in bound]
+        if self._group is not None:
+            groups = [self._group]
         if not groups:
             if topic not in self._mistyped:
                 self._mistyped[topic] = _mistyped(core, topic)
             asked = f"no group has asked for {topic}{self._mistyped[topic]}"
             return [Reason(asked, certain=False)]
-        return [self._why_not(broker, stored, one) for one in groups]
+        return [
+            _no_lite(broker, topic, lite, one)
+            if lite and one in bound
+            else self._why_not(broker, stored, one)
+            for one in groups
+        ]
 
     def _why_not(self, broker: Broker, stored: MessageExt, group: str) -> Reason:
         core, chronicle = self._core, self._chronicle

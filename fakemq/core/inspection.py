@@ -20,8 +20,11 @@ from fakemq.journal.entries import Entry
 from fakemq.journal.journal import line
 from fakemq.protocol.errors import RemoteProtocolError
 from fakemq.protocol.hosts import format_host
+from fakemq.protocol.java import consistent_hash, java_string_hash
 from fakemq.protocol.limits import MESSAGE_BODY_MAX_BYTES
 from fakemq.protocol.message import MessageExt, decompressed_body
+from fakemq.protocol.properties import LITE_TOPIC
+from fakemq.protocol.sysflag import PermName
 from fakemq.protocol.topics import SCHEDULE_TOPIC
 from fakemq.store.delay_detour import queue_id_to_delay_level
 
@@ -101,7 +104,7 @@ def lag(core: ClusterCore, group: str, topic: str) -> int:
     behind = 0
     for broker in holders(core):
         store = broker.store
-        for name in _consumed_as(broker, topic):
+        for name in _consumed_as(broker, group, topic):
             committed = broker.offsets.query_all(group, name)
             for queue_id in store.queue_ids(name):
                 first = store.min_offset_in_queue(name, queue_id)
@@ -110,16 +113,26 @@ def lag(core: ClusterCore, group: str, topic: str) -> int:
     return behind
 
 
-def _consumed_as(broker: Broker, topic: str) -> Iterable[str]:
-    """Return the names by which groups consume a topic: its own, or those of its lite topics."""
-    config = broker.topics.select(topic)
-    if config is None or not config.attributes:
+def _consumed_as(broker: Broker, group: str, topic: str) -> Iterable[str]:
+    """Return the names by which a group consumes a topic: its own, or those of its lite topics."""
+    if not _has_lite_topics(broker, topic):
         return (topic,)
-    from fakemq.protocol.v5.lite import belongs_to, is_parent_type  # few topics have attributes
+    from fakemq.broker.v5.lite.settings import is_bound  # few topics are parents
+    from fakemq.protocol.v5.lite import belongs_to
 
-    if not is_parent_type(config.attributes):
+    if not is_bound(broker.groups, group, topic):
         return (topic,)
     return [one for one in broker.store.queues.topics() if belongs_to(one, topic)]
+
+
+def _has_lite_topics(broker: Broker, topic: str) -> bool:
+    """Return whether a topic is the parent of lite topics."""
+    config = broker.topics.select(topic)
+    if config is None or not config.attributes:
+        return False
+    from fakemq.protocol.v5.lite import is_parent_type  # few topics have attributes
+
+    return is_parent_type(config.attributes)
 
 
 def offsets(core: ClusterCore, group: str, topic: str) -> dict[tuple[str, int], int]:
@@ -364,6 +377,25 @@ def _biographies(
     return appended, delivered
 
 
+def _home_of(topic: str, lite: str, targets: list[tuple[Broker, int]]) -> list[tuple[Broker, int]]:
+    """Return the queue to which producers send the messages of a lite topic.
+
+    Source: MessageQueueSelector.java#buildWrite, SendMessageActivity.java#select (5.5.0)
+    """
+    if not any(_has_lite_topics(broker, topic) for broker, _ in targets):
+        return targets
+    writable = [
+        (broker, queue_id)
+        for broker, queue_id in sorted(targets, key=lambda one: (one[0].config.broker_name, one[1]))
+        if (config := broker.topics.select(topic)) is not None
+        and config.perm & PermName.WRITE
+        and queue_id < config.write_queue_nums
+    ]
+    return (
+        [writable[consistent_hash(java_string_hash(lite), len(writable))]] if writable else targets
+    )
+
+
 def seed(
     core: ClusterCore,
     topic: str,
@@ -376,8 +408,9 @@ def seed(
     """Store ``bodies`` in turn over the topic's queues, as sends of a producer are stored.
 
     Return them as stored. ``queue`` limits this to the queues with one id; raise LookupError if
-    there is none. Brokers that do not run are skipped; raise FakemqError if no master that has the
-    topic runs, or if one stops meanwhile.
+    there is none. Messages of a lite topic go to the queue that follows from its name. Brokers
+    that do not run are skipped; raise FakemqError if no master that has the topic runs, or if one
+    stops meanwhile.
     """
     masters = core.running_masters()
     if masters and not list(_queues(core, topic)):
@@ -396,6 +429,8 @@ def seed(
             raise LookupError(
                 f"{topic} has no queue {queue}; there are: {', '.join(map(str, ids))}"
             )
+    elif lite := properties.get(LITE_TOPIC):
+        targets = _home_of(topic, lite, targets)
     since_seq = core.journal.last_seq
     offsets: list[int | None] = []
     for number, body in enumerate(bodies):

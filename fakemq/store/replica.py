@@ -130,6 +130,8 @@ class Replica:
             queue = self._queues.find(run.topic, run.queue_id)
             if queue is not None:  # if this slave becomes a master, it continues there
                 self._log.set_next_offset(run.topic, run.queue_id, queue.max_offset)
+            if run.light and queue is not None:
+                self._store.on_light(run.topic)
         if self._store.disk is not None:
             flush = self._store.disk.flush
             flush.appended(records.oldest_ms)  # a clock that went back counts, wherever in between

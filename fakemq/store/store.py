@@ -197,6 +197,8 @@ class MessageStore:
         """Called in this order; each listener adds and removes itself."""
         self.on_late: Callable[[PutMessageResult], None] = _nothing
         """Called with records that reached their queue only after their put had ended."""
+        self.on_light: Callable[[str], None] = _nothing
+        """Called with the name of a light queue that has got records of a master's log."""
         self.divert: Callable[[InnerMessage], PutMessageStatus | None] | None = None
         """Called with each message before it is put, if the broker has timers: it may change its
         topic, or return why it is refused."""
@@ -755,5 +757,5 @@ class MessageStore:
         return f"<store of {self._node}, {self.bytes_used} bytes>"
 
 
-def _nothing(_: PutMessageResult) -> None:
-    """Default of `on_late`."""
+def _nothing(_: object) -> None:
+    """Default of `on_late` and `on_light`."""

@@ -11,6 +11,7 @@ import pytest
 
 import fakemq
 from fakemq.client import Client
+from fakemq.events import LiteTopicExpired
 from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.header import Header
 from fakemq.protocol.v5.codes import RequestCode5
@@ -189,3 +190,60 @@ def test_diagnosis_names_what_keeps_a_message(mq: fakemq.Cluster, client: LiteCl
         f"b'y' of {PARENT}: never delivered: group {GROUP} consumes its lite topic a in order, and"
         " offset 0 is not acknowledged and invisible until 12:00:10.000"
     ) in found
+
+
+def test_seed_keeps_a_lite_topic_at_the_broker_of_its_name() -> None:
+    with fakemq.Cluster(
+        reference="5.5.0",
+        clock="frozen",
+        masters=2,
+        topics={PARENT: {"queues": 2, "message_type": "LITE"}},
+        config=LITE_KEYS,
+    ) as mq:
+        lite = mq.topic(PARENT).lite()
+        lite.bind(GROUP)
+        for name in ("a", "b", "c", "d"):
+            seed(mq, name, "1", "2")
+        found = lite.topics()
+        assert sorted((one.name, one.end_offset) for one in found) == [
+            (name, 2) for name in ("a", "b", "c", "d")
+        ]
+        assert {one.broker for one in found} == {"broker-a-0", "broker-b-0"}
+        with LiteClient(mq.namesrv_addr) as client:
+            for broker in ("broker-a", "broker-b"):
+                client.addr = mq.broker(broker).addr
+                client.subscribe("a", "b", "c", "d", "none")
+            homes = [one.broker for one in lite.topics() if one.subscribers]
+        assert len(homes) == 5
+
+
+def test_usual_group_consumes_the_parent_itself(mq: fakemq.Cluster) -> None:
+    seed(mq, "a", "x", "y")
+    assert [mq.group(one).lag(PARENT) for one in ("usual", GROUP)] == [2, 2]
+    assert "no member" in "\n".join(mq.diagnosis(PARENT, "usual"))
+    consumer = mq.consumer(group="usual", subscribe=PARENT, consume_from="first")
+    mq.clock.advance("11s")
+    assert sorted(one.body for one in consumer.received) == [b"x", b"y"]
+    mq.assert_consumed(PARENT, "usual", 2)
+    assert mq.group(GROUP).lag(PARENT) == 2
+
+
+def test_slave_deletes_lite_topics_as_its_master() -> None:
+    with fakemq.Cluster(
+        reference="5.5.0",
+        clock="frozen",
+        controllers=1,
+        slaves=1,
+        topics={PARENT: {"queues": 1, "message_type": "LITE"}},
+        config=LITE_KEYS,
+    ) as mq:
+        mq.topic(PARENT).lite().expire_after(1)
+        seed(mq, "a", "1", "2")
+        mq.clock.advance("20m")
+        assert len(mq.journal.find(LiteTopicExpired, queue=QUEUE)) == 2
+        seed(mq, "a", "3")
+        mq.clock.advance("10s")
+        mq.failover("broker-a")
+        mq.clock.advance("31s")
+        (found,) = mq.topic(PARENT).lite().topics()
+        assert found.end_offset == 1

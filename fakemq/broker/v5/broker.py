@@ -105,6 +105,7 @@ class Broker5(Broker):
             lambda: self.registration.namesrv_addrs, lambda: self.outbound
         )
         super().__init__(node, store)
+        store.on_light = self._light_queue_grew
         config = node.config
         metrics_file = self.persistence.add(
             TIMER_METRICS, _timer_metrics, field="timingCount", pretty=False, late=True
@@ -319,6 +320,14 @@ class Broker5(Broker):
             if any(map(is_lite_queue, self.store.queues.topics())):
                 self.lite.start()
 
+    def _light_queue_grew(self, queue: str) -> None:
+        """Let a lite topic expire at a slave, too, as Java's slaves do by themselves."""
+        if self.reference.has_lite_topics:
+            from fakemq.protocol.v5.lite import is_lite_queue
+
+            if is_lite_queue(queue):
+                self.lite.expiry.watch()
+
     def _end_lite(self) -> None:
         if self._lite is not None:
             self._lite.stop()
@@ -405,16 +414,19 @@ class Broker5(Broker):
             super().arrived(result)
 
     def _notify(self, records: Sequence[LogRecord], light: Sequence[LogRecord]) -> None:
-        if not (light and self.reference.has_lite_topics):
+        # Those of a light queue are confirmed after their put, or sent to it.
+        in_light = records[0].topic.startswith(LMQ_PREFIX)
+        if not ((light or in_light) and self.reference.has_lite_topics):
             super()._notify(records, light)
             self.pop.arrived(records)
             return
         from fakemq.protocol.v5.lite import is_lite_queue
 
         # Lite topics have subscribers; no pull is woken for them.
-        super()._notify(records, [one for one in light if not is_lite_queue(one.topic)])
-        self.pop.arrived(records)
-        for one in light:
+        if not is_lite_queue(records[0].topic):
+            super()._notify(records, [one for one in light if not is_lite_queue(one.topic)])
+            self.pop.arrived(records)
+        for one in (*records, *light):
             if is_lite_queue(one.topic):
                 self.lite.arrived(one.topic)
 

@@ -42,6 +42,12 @@ def expiration_min(config: TopicConfig) -> int:
     return _number(config.attributes or {}, EXPIRATION, NEVER)
 
 
+def is_bound(groups: SubscriptionGroupManager, group: str, topic: str) -> bool:
+    """Return whether a group that exists is bound to a parent."""
+    config = groups.existing(group)
+    return config is not None and (config.attributes or {}).get(BIND_TOPIC) == topic
+
+
 class LiteGroups:
     """What the groups of one broker say about lite topics; a group that is asked for is made."""
 
