@@ -77,9 +77,9 @@ class LiteEvents:
         self._by_client: dict[str, Events] = {}
         self._avoided: dict[str, int] = {}
         """Client → until when (wall time) others are preferred."""
-        self._full: dict[tuple[str, str], tuple[int, bool]] = {}
-        """Client ("" for a group that has all) and group → when it gets what is there, and on
-        which axis that time is."""
+        self._full: dict[tuple[str, str, bool], int] = {}
+        """Client ("" for a group that has all), group, and on which axis → when it gets what is
+        there."""
         self._timers: dict[bool, Timer | None] = {False: None, True: None}
 
     # -- reading ------------------------------------------------------------------------------
@@ -114,7 +114,13 @@ class LiteEvents:
         """Let a pop that has just been held look into what it has left."""
         events = self._by_client.get(client_id)
         if events is not None and events.queues:
-            self._clock.call_later(0, lambda: self._wake(client_id), kind="lite_events")
+            # Not by a timer: the clock may be frozen.
+            steps, peer = self._look_on(client_id), (self, events.outside)
+            self._clock.carry_out(steps, peer=peer)
+
+    def _look_on(self, client_id: str) -> Steps[None]:
+        yield
+        self._wake(client_id)
 
     # -- events -------------------------------------------------------------------------------
 
@@ -141,7 +147,8 @@ class LiteEvents:
         Source: LiteEventDispatcher.java, LiteCtlListenerImpl#onRegister (5.5.0)
         """
         if self._groups.has_all(subscriber.group):
-            self._later("", subscriber.group, ALL_DELAY_MS)
+            outside = self._is_outside(subscriber.client_id)
+            self._later("", subscriber.group, ALL_DELAY_MS, outside=outside)
         elif self._queues.end_of(queue) > 0:
             self.available(subscriber.group, queue)
 
@@ -194,7 +201,8 @@ class LiteEvents:
             self._wake(chosen.client_id)
         elif has_all:
             delay_ms = self._config.lite_event_full_dispatch_delay_time_for_wildcard_group
-            self._later("", subscribers[0].group, delay_ms)
+            for outside in sorted({self._is_outside(one.client_id) for one in subscribers}):
+                self._later("", subscribers[0].group, delay_ms, outside=outside)
         return chosen is not None
 
     def _offer(self, subscriber: Subscriber, queue: str, *, has_all: bool) -> bool:
@@ -208,19 +216,22 @@ class LiteEvents:
             delay_ms = self._config.lite_event_full_dispatch_delay_time
             if self._is_avoided(client_id):
                 delay_ms += self._randomness.randrange(15_000)
-            self._later(client_id, group, delay_ms)
+            self._later(client_id, group, delay_ms, outside=events.outside)
         return False
 
     def _of(self, client_id: str, group: str) -> Events:
         events = self._by_client.get(client_id)
         if events is None:
-            session = self._subscriptions.session(client_id)
             most = self._groups.max_events(group, self._config.max_client_event_count)
-            outside = session is not None and session.for_outside
+            outside = self._is_outside(client_id)
             events = self._by_client[client_id] = Events(group, most, outside=outside)
             self._accessed(events)
             self._watch(events.silent_from_ms, outside=outside)
         return events
+
+    def _is_outside(self, client_id: str) -> bool:
+        session = self._subscriptions.session(client_id)
+        return session is not None and session.for_outside
 
     def _accessed(self, events: Events) -> None:
         events.accessed_ms = self._clock.elapsed_ms(outside=events.outside)
@@ -259,16 +270,18 @@ class LiteEvents:
             return
         events = self._of(client_id, group)
         delay_ms = self._config.lite_event_full_dispatch_delay_time
-        now_ms = self._clock.elapsed_ms(outside=events.outside)
+        outside = events.outside
+        now_ms = self._clock.elapsed_ms(outside=outside)
         if now_ms >= events.silent_from_ms:
-            self._later(client_id, group, delay_ms + self._randomness.randrange(15_000))
+            more_ms = self._randomness.randrange(15_000)
+            self._later(client_id, group, delay_ms + more_ms, outside=outside)
             return
         is_active = now_ms - events.accessed_ms < ACTIVE_MS
         if not events.is_low:
             more_ms = 0 if is_active else self._randomness.randrange(10_000)
-            self._later(client_id, group, delay_ms + more_ms)
+            self._later(client_id, group, delay_ms + more_ms, outside=outside)
             return
-        outside, full, queues = events.outside, False, list(found.queues)
+        full, queues = False, list(found.queues)
         for queue in queues:
             yield
             if self._still_wants(client_id, queue) and self._queues.has_more(queue, group):
@@ -279,7 +292,7 @@ class LiteEvents:
             return  # it has left meanwhile
         if full:
             more_ms = 0 if is_active else self._randomness.randrange(15_000)
-            self._later(client_id, group, delay_ms + more_ms)
+            self._later(client_id, group, delay_ms + more_ms, outside=outside)
         self._watch(self._of(client_id, group).silent_from_ms, outside=outside)
         self._wake(client_id)
 
@@ -300,14 +313,12 @@ class LiteEvents:
             if not subscribers or not self._dispatch(queue, subscribers):
                 break
 
-    def _later(self, client_id: str, group: str, delay_ms: int) -> None:
-        key = client_id, group
+    def _later(self, client_id: str, group: str, delay_ms: int, *, outside: bool) -> None:
+        key = client_id, group, outside
         if key in self._full:
             return
-        events = self._by_client.get(client_id)
-        outside = events is not None and events.outside
         due_ms = self._clock.elapsed_ms(outside=outside) + max(delay_ms, LEAST_DELAY_MS)
-        self._full[key] = due_ms, outside
+        self._full[key] = due_ms
         self._watch(due_ms, outside=outside)
 
     # -- looking ------------------------------------------------------------------------------
@@ -338,9 +349,10 @@ class LiteEvents:
         for client_id in list(self._by_client):
             yield
             yield from self._look_at_client(client_id, outside)
-        for client_id, group in list(self._full):
+        for key in list(self._full):
             yield
-            if self._is_over((client_id, group), outside):
+            client_id, group, on_axis = key
+            if on_axis == outside and self._is_over(key):
                 yield from self.all_of(group, client_id or None)
 
     def _forget_avoided(self) -> None:
@@ -361,10 +373,10 @@ class LiteEvents:
         self._avoided[client_id] = self._clock.now_ms() + AVOIDED_MS
         yield from self._give_away(events.group, list(events.queues), client_id)
 
-    def _is_over(self, key: tuple[str, str], outside: bool) -> bool:
+    def _is_over(self, key: tuple[str, str, bool]) -> bool:
         """Return whether what is there is due for a client or group whose list was full."""
-        due_ms, on_axis = self._full.get(key, (0, not outside))
-        if on_axis != outside:
+        due_ms, outside = self._full.get(key), key[2]
+        if due_ms is None:
             return False
         if self._clock.elapsed_ms(outside=outside) < due_ms:
             self._watch(due_ms, outside=outside)

@@ -19,6 +19,7 @@ from tests.support.lites import (
     subscribe,
 )
 from tests.support.peer import Peer
+from tests.support.slices import take_turns
 
 
 def queues_of(broker: Broker, client_id: str = CLIENT) -> list[str] | None:
@@ -113,6 +114,18 @@ def test_member_with_a_wildcard_gets_what_was_there_before(
     assert pop_lite(peer) == []
     lab.pass_time(10_000)
     assert bodies(pop_lite(peer)) == [b"1"]
+
+
+def test_outside_member_with_a_wildcard_gets_it_by_its_own_time(
+    lab: BrokerLab, broker: Broker, peer: Peer
+) -> None:
+    bind(broker, wildcard="true")
+    outside = lab.outside_peer(broker)
+    send_lite(peer, "a", b"1")
+    control(outside, "COMPLETE_ADD")
+    lab.outside_time_passes(10_000)
+    take_turns(lab.clock)
+    assert bodies(pop_lite(outside)) == [b"1"]
 
 
 def test_refused_clients_are_not_kept(broker: Broker, peer: Peer) -> None:
