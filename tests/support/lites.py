@@ -29,13 +29,15 @@ LITE_KEYS = {"enableLmq": "true", "enableMultiDispatch": "true"}
 _LITE_TOPIC = "__LITE_TOPIC"
 
 
-def lite_broker(lab: BrokerLab, **attributes: str) -> Broker:
+def lite_broker(
+    lab: BrokerLab, *, namesrv_addrs: tuple[str, ...] = (), **attributes: str
+) -> Broker:
     """A broker with a parent, and a group that is bound to it and has these attributes, too.
 
     ``_`` stands for a dot in their names.
     """
     config = BrokerConfig5(enable_lmq=True, enable_multi_dispatch=True)
-    broker = lab.broker(config, reference=REFERENCE)
+    broker = lab.broker(config, reference=REFERENCE, namesrv_addrs=namesrv_addrs)
     make_parent(broker)
     bind(broker, **attributes)
     return broker

@@ -15,7 +15,7 @@ from fakemq.client.routes import publish_queues
 from fakemq.dispatch.answers import OVERLOAD, Parked, Refused, Reply
 from fakemq.dispatch.long_work import is_overloaded
 from fakemq.dispatch.outcomes import readable_json
-from fakemq.later import drive
+from fakemq.later import Later, drive
 from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.java import java_hash_map_order_in_steps
 from fakemq.protocol.v5.bodies.lite import LiteSubscriptionCtlRequestBody, LiteSubscriptionDTO
@@ -56,9 +56,17 @@ def control(broker: Broker5, request: Request[NoHeader]) -> Parked[NoHeader]:
 def _answer(
     broker: Broker5, session: Session, entries: Sequence[LiteSubscriptionDTO]
 ) -> Waits[Reply[NoHeader] | None]:
-    homes: dict[str, Sequence[MessageQueue]] = {}
+    if is_overloaded(broker.clock, session):
+        raise Refused(ResponseCode.SYSTEM_BUSY, OVERLOAD)
+    asked: dict[str, Later[TopicRouteData | None]] = {}
     for topic in dict.fromkeys(one.topic for one in entries if one.topic and one.lite_topic_set):
-        route: TopicRouteData | None = yield broker.routes.ask(topic)
+        found = broker.routes.find(topic)
+        if found is None:
+            raise Refused(ResponseCode.SYSTEM_BUSY, OVERLOAD)
+        asked[topic] = found
+    homes: dict[str, Sequence[MessageQueue]] = {}
+    for topic, found in asked.items():
+        route: TopicRouteData | None = yield found
         homes[topic] = () if route is None else publish_queues(topic, route)
     if is_overloaded(broker.clock, session):
         raise Refused(ResponseCode.SYSTEM_BUSY, OVERLOAD)

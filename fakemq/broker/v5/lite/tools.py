@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from fakemq.broker.v5.lite.settings import expiration_min, is_parent
 from fakemq.client.routes import publish_queues
-from fakemq.dispatch.answers import NOTHING_SAID, Parked, Refused, Reply, Thrown
+from fakemq.dispatch.answers import NOTHING_SAID, OVERLOAD, Parked, Refused, Reply, Thrown
 from fakemq.dispatch.outcomes import outcome_of, required
 from fakemq.later import Later
 from fakemq.protocol.bodies.stats import TopicOffset
@@ -102,7 +102,9 @@ def lite_topic_info(broker: Broker5, header: GetLiteTopicInfoRequestHeader) -> P
     _parent(broker, parent)
     queue = required(lite_queue(parent, header.lite_topic or ""), "String", "lmqName")
     parked: Parked[NoHeader] = Later()
-    route = broker.routes.ask(parent)
+    route = broker.routes.find(parent)
+    if route is None:
+        raise Refused(ResponseCode.SYSTEM_BUSY, OVERLOAD)
     act = lambda: _lite_topic_info(broker, parent, queue, route.result())  # noqa: E731
     code = RequestCode5.GET_LITE_TOPIC_INFO
     route.when_done(lambda: parked.resolve(outcome_of(broker, code, act)))

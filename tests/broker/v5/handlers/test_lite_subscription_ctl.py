@@ -7,6 +7,9 @@ import json
 import pytest
 
 from fakemq.broker.broker import Broker
+from fakemq.protocol.bodies.route import BrokerData, QueueData, TopicRouteData
+from fakemq.protocol.codes import RequestCode
+from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.v5.codes import RequestCode5
 from tests.support.broker_lab import BrokerLab, broker5
 from tests.support.lites import (
@@ -18,6 +21,7 @@ from tests.support.lites import (
     queue_of,
     send_lite,
     subscribe,
+    subscription,
 )
 from tests.support.peer import Peer
 
@@ -140,3 +144,42 @@ def test_several_entries_are_taken_in_their_order(broker: Broker, peer: Peer) ->
     found = broker5(broker).lite.subscriptions.find("c")
     assert found is not None
     assert list(found.queues) == [queue_of("b")]
+
+
+def _route(broker_name: str) -> RemotingCommand:
+    data = TopicRouteData(
+        queue_datas=[QueueData(broker_name=broker_name, write_queue_nums=1, perm=6)],
+        broker_datas=[BrokerData(broker_name=broker_name, broker_addrs={0: "10.0.0.9:10911"})],
+    )
+    return RemotingCommand(0, body=data.encode())
+
+
+def test_known_route_is_used_while_a_name_server_is_silent(lab: BrokerLab) -> None:
+    server = lab.name_server("10.0.0.1:9876")
+    answers = {RequestCode.GET_ROUTEINFO_BY_TOPIC: _route("elsewhere")}
+    server.answer = lambda request: answers.get(request.code, RemotingCommand(0))
+    broker = lite_broker(lab, namesrv_addrs=("10.0.0.1:9876",))
+    peer = lab.peer(broker.addr)
+    subscribe(peer, "a")
+    assert broker5(broker).lite.subscriptions.count == 0
+    server.answer = lambda request: None
+    answer = peer.send(
+        RequestCode5.LITE_SUBSCRIPTION_CTL, body=subscription("PARTIAL_ADD", "b"), timeout_ms=60_000
+    )
+    assert answer.response is not None
+    assert answer.response.code == 0
+    assert broker5(broker).lite.subscriptions.count == 0
+
+
+def test_topics_of_requests_are_asked_for_within_a_limit(lab: BrokerLab) -> None:
+    server = lab.name_server("10.0.0.1:9876")
+    server.answer = lambda request: None
+    broker = lite_broker(lab, namesrv_addrs=("10.0.0.1:9876",))
+    peer = lab.peer(broker.addr)
+    entry = {"action": "PARTIAL_ADD", "clientId": "c1", "group": GROUP, "liteTopicSet": ["a"]}
+    entries = [entry | {"topic": f"t{number}"} for number in range(1_000)]
+    body = json.dumps({"subscriptionSet": entries}).encode()
+    answer = peer.ask(RequestCode5.LITE_SUBSCRIPTION_CTL, body=body)
+    assert answer.code == 2
+    asked = [one for one in server.codes() if one == RequestCode.GET_ROUTEINFO_BY_TOPIC]
+    assert len(asked) == 100
