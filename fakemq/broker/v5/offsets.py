@@ -122,6 +122,10 @@ class OffsetResets:
         """Return the pending reset of a queue, and forget it; None if there is none."""
         return self._pending.pop((topic, group, queue_id), None)
 
+    def forget_one(self, topic: str, group: str) -> None:
+        """Forget the pending reset of a group in a light queue, which has the queue id 0."""
+        self._pending.pop((topic, group, 0), None)
+
     def clean(self, topic: str) -> Steps[None]:
         """Forget the pending resets of a topic."""
         return removed_where(self._pending, lambda key: key[0] == topic)

@@ -116,7 +116,7 @@ def _change_one(
         else:
             yield from subscriptions.replace(client_id, group, topic, active, session)
     elif action == _REMOVE:
-        yield from subscriptions.remove(client_id, group, topic, queues)
+        yield from subscriptions.remove(client_id, group, topic, queues, session)
     elif action == _REMOVE_ALL:
         yield from subscriptions.remove_all(client_id)
     else:

@@ -58,6 +58,8 @@ class LiteService:
         self.polling = PopPolling(broker.node, config)
         self.lags = LiteLags(config)
         self.subscriptions = LiteRegistry(self.groups, self)
+        self._resets: dict[str, set[str]] = {}
+        """Light queue without a message → the groups whose offset there was reset."""
         self._started_ms = started_ms = dict.fromkeys((False, True), 0)
         self.events = LiteEvents(
             clock,
@@ -110,6 +112,7 @@ class LiteService:
 
     def arrived(self, queue: str) -> None:
         """Take note of a message that has just reached a light queue."""
+        self._resets.pop(queue, None)
         self.events.arrived(queue)
         self.expiry.watch()
 
@@ -126,6 +129,7 @@ class LiteService:
         """
         for group in groups:
             self._broker.offsets.forget_one(group, queue)
+            self._broker.offset_resets.forget_one(queue, group)
             self.order.remove(queue, group)
             self.locks.forget(queue, group, 0)
         self._broker.store.delete_consume_queue(queue)
@@ -146,6 +150,15 @@ class LiteService:
 
     def left(self, subscriber: Subscriber) -> Steps[None]:
         return self.events.left(subscriber)
+
+    def deserted(self, queue: str) -> None:
+        """Forget what was reset in a lite topic that has had no message.
+
+        Differs: Java keeps it.
+        """
+        for group in self._resets.pop(queue, ()):
+            self._broker.offsets.forget_one(group, queue)
+            self._broker.offset_resets.forget_one(queue, group)
 
     def excluded(self, subscriber: Subscriber, session: Session, queue: str) -> None:
         """Source: LiteSubscriptionRegistryImpl.java#notifyUnsubscribeLite (5.5.0)"""
@@ -187,6 +200,8 @@ class LiteService:
             self._broker.offset_resets.assign(queue, group, 0, target)
             self.order.remove(queue, group)
             self.locks.forget(queue, group, 0)
+            if not self.end_of(queue):
+                self._resets.setdefault(queue, set()).add(group)
 
     def updated(self, subscription: LiteSubscription, session: Session | None) -> None:
         self.silence.updated(subscription, session)
@@ -212,6 +227,7 @@ class LiteService:
         self.events.clear()
         self.silence.clear()
         self.subscriptions.clear()
+        self._resets.clear()
         self.locks.clear()
         self.order.reset()
         self.lags.clear()

@@ -38,8 +38,9 @@ class LiteSilence:
 
     def updated(self, subscription: LiteSubscription, session: Session | None) -> None:
         """Note that a client has said something, on the connection that is known of it."""
-        outside = session is not None and session.for_outside
-        subscription.outside = outside
+        if session is not None:
+            subscription.outside = session.for_outside
+        outside = subscription.outside
         subscription.updated_ms = self._clock.elapsed_ms(outside=outside)
         self._watch(subscription.updated_ms, outside=outside)
 

@@ -54,6 +54,9 @@ class Follower(Protocol):
 
     def left(self, subscriber: Subscriber) -> Steps[None]: ...
 
+    def deserted(self, queue: str) -> None:
+        """Note that a light queue has no subscriber any more."""
+
     def excluded(self, subscriber: Subscriber, session: Session, queue: str) -> None:
         """Tell a client that a lite topic has another subscriber now."""
 
@@ -73,8 +76,10 @@ class LiteRegistry:
         self._by_client: dict[str, LiteSubscription] = {}
         self._by_queue: dict[str, dict[Subscriber, None]] = {}
         self._with_all: dict[str, set[str]] = {}
-        """Parent topic → the groups that have all its lite topics."""
+        """Parent topic → the groups with members that have all its lite topics."""
         self._sessions: dict[str, Session] = {}
+        self._counts: dict[str, int] = {}
+        """Client → of how many light queues it is a subscriber."""
         self.count = 0
         """How many lite topics all clients subscribe to; one of two clients counts twice."""
 
@@ -98,6 +103,10 @@ class LiteRegistry:
     def queues(self) -> list[str]:
         """Return the light queues that have subscribers, and the names that stand for all."""
         return list(self._by_queue)
+
+    def parents_with_all(self) -> list[str]:
+        """Return the parents all of whose lite topics some group has."""
+        return list(self._with_all)
 
     def subscribers(self, topic: str | None, queue: str) -> Mapping[str, list[Subscriber]]:
         """Return the subscribers of a light queue, by group; ``topic`` is its parent."""
@@ -165,12 +174,14 @@ class LiteRegistry:
             self._register(Subscriber(client_id, of_group), queue)
             yield
 
-    def remove(self, client_id: str, group: str, topic: str, queues: Iterable[str]) -> Steps[None]:
-        """Remove light queues.
+    def remove(
+        self, client_id: str, group: str, topic: str, queues: Iterable[str], session: Session
+    ) -> Steps[None]:
+        """Remove light queues. An unknown client is known then, but not notified of anything.
 
         Source: LiteSubscriptionRegistryImpl.java#removePartialSubscription (5.5.0)
         """
-        of_group = self._find_or_make(client_id, group, topic).group
+        of_group = self._find_or_make(client_id, group, topic, session).group
         for queue in queues:
             self._remove_from(client_id, queue)
             resets = self._groups.resets_when_unsubscribed(group)
@@ -187,7 +198,6 @@ class LiteRegistry:
         wanted = dict.fromkeys(queues)
         if self._groups.has_all(group):
             wanted = {_all_of(topic, group): None}
-            self._with_all.setdefault(topic, set()).add(group)
         self._sessions[client_id] = session
         subscriber, others = self._others(client_id, group, topic, wanted)
         for queue in others:
@@ -197,6 +207,7 @@ class LiteRegistry:
         for queue in wanted:
             self._add_to(client_id, subscriber.group, topic, queue)
             self._register(subscriber, queue)
+            self._find_all_of(topic, group)
             yield
 
     def _others(
@@ -239,6 +250,7 @@ class LiteRegistry:
             if found is not None and queue in found.queues:
                 self._remove_from(one.client_id, queue)
                 self.count -= 1
+            self._has_less(one.client_id)
 
     def clear(self) -> None:
         """Forget all clients."""
@@ -246,6 +258,7 @@ class LiteRegistry:
         self._by_queue.clear()
         self._with_all.clear()
         self._sessions.clear()
+        self._counts.clear()
         self.count = 0
 
     # -- inside -------------------------------------------------------------------------------
@@ -262,15 +275,15 @@ class LiteRegistry:
             session = self._sessions.get(one.client_id)
             if session is not None:
                 self._follower.excluded(one, session, queue)
-            if one.client_id != by and one.client_id not in self._by_client:
-                self._sessions.pop(one.client_id, None)
-            self._unregister(one, queue, resets=resets)
+            self._unregister(one, queue, resets=resets, by=by)
 
-    def _find_or_make(self, client_id: str, group: str, topic: str) -> LiteSubscription:
+    def _find_or_make(
+        self, client_id: str, group: str, topic: str, session: Session | None = None
+    ) -> LiteSubscription:
         found = self._by_client.get(client_id)
         if found is None:
             found = self._by_client[client_id] = LiteSubscription(group, topic)
-            self._updated(found, client_id)
+            self._follower.updated(found, self._sessions.get(client_id, session))
         return found
 
     def _has(self, client_id: str, queue: str) -> bool:
@@ -298,21 +311,62 @@ class LiteRegistry:
         if subscriber not in of_queue:
             of_queue[subscriber] = None
             self.count += 1
+            self._counts[subscriber.client_id] = self._counts.get(subscriber.client_id, 0) + 1
             self._follower.subscribed(subscriber, queue)
 
-    def _unregister(self, subscriber: Subscriber, queue: str, *, resets: bool = False) -> None:
+    def _unregister(
+        self, subscriber: Subscriber, queue: str, *, resets: bool = False, by: str | None = None
+    ) -> None:
+        """Remove a subscriber; ``by`` is a client that is about to be there instead."""
         of_queue = self._by_queue.get(queue)
         if of_queue is None:
             return
         if subscriber in of_queue:
             del of_queue[subscriber]
             self.count -= 1
+            if subscriber.client_id == by:
+                self._counts[subscriber.client_id] -= 1
+            else:
+                self._has_less(subscriber.client_id)
             if resets:
                 from fakemq.protocol.v5.bodies.lite import FROM_MIN
 
                 self._follower.reset(subscriber, queue, FROM_MIN)
         if not of_queue:
             self._by_queue.pop(queue, None)
+            if by is None:
+                self._follower.deserted(queue)
+            for topic, group in self._topics_of_all(queue):
+                self._find_all_of(topic, group)
+
+    def _has_less(self, client_id: str) -> None:
+        """Count a subscription less; forget the connection of a client that has none."""
+        left = self._counts.get(client_id, 0) - 1
+        if left > 0:
+            self._counts[client_id] = left
+            return
+        self._counts.pop(client_id, None)
+        if client_id not in self._by_client:
+            self._sessions.pop(client_id, None)
+
+    def _topics_of_all(self, queue: str) -> list[tuple[str, str]]:
+        """Return the parent and the group of a name that stands for all."""
+        parts = queue.split("@")
+        pairs = (("@".join(parts[:at]), "@".join(parts[at:])) for at in range(1, len(parts)))
+        return [one for one in pairs if one[1] in self._with_all.get(one[0], ())]
+
+    def _find_all_of(self, topic: str, group: str) -> None:
+        """Note whether members of a group have all lite topics of the parent to which it is bound.
+
+        Source: LiteSubscriptionRegistryImpl.java#markWildcardGroup (5.5.0)
+        """
+        groups = self._with_all.get(topic, set())
+        if _all_of(topic, group) in self._by_queue and self._groups.bound_topic(group) == topic:
+            self._with_all.setdefault(topic, groups).add(group)
+        elif group in groups:
+            groups.remove(group)
+            if not groups:
+                del self._with_all[topic]
 
 
 def _all_of(topic: str, group: str) -> str:

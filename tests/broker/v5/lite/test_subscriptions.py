@@ -147,6 +147,60 @@ def test_client_without_lite_topics_is_forgotten(
     assert registry.session("c2") is not None
 
 
+def test_client_that_was_forgotten_has_no_session_once_its_lite_topic_is_deleted(
+    broker: Broker, peer: Peer
+) -> None:
+    bind(broker, model="Exclusive")
+    lite = broker5(broker).lite
+    send_lite(peer, "a")
+    subscribe(peer, "a")
+    subscribe(peer, "a")  # it is taken from the client itself, which is forgotten
+    assert queues_of(broker) is None
+    lite.delete(queue_of("a"), [GROUP])
+    assert lite.subscriptions.session(CLIENT) is None
+
+
+def test_wildcard_counts_for_the_parent_of_its_group_and_while_it_has_members(
+    broker: Broker, peer: Peer
+) -> None:
+    bind(broker, wildcard="true")
+    registry = broker5(broker).lite.subscriptions
+    control(peer, "COMPLETE_ADD", topic="other")
+    assert registry.subscribers("other", queue_of("a", "other")) == {}
+    control(peer, "COMPLETE_ADD", client_id="c2")
+    assert list(registry.subscribers("sessions", queue_of("a"))) == [GROUP]
+    control(peer, "COMPLETE_REMOVE", client_id="c2")
+    assert registry.parents_with_all() == []
+
+
+def test_outside_client_of_a_removal_is_forgotten_by_its_own_time(
+    lab: BrokerLab, broker: Broker
+) -> None:
+    control(lab.outside_peer(broker), "PARTIAL_REMOVE", "a")
+    assert queues_of(broker) == []
+    lab.outside_time_passes(300_000)
+    take_turns(lab.clock)
+    assert queues_of(broker) is None
+
+
+def test_reset_of_a_lite_topic_without_a_message_ends_with_its_subscribers(
+    broker: Broker, peer: Peer
+) -> None:
+    option = {"type": "OFFSET", "value": 7}
+    subscribe(peer, "a", offsetOption=option)
+    assert broker.offsets.query(GROUP, queue_of("a"), 0) == 7
+    control(peer, "COMPLETE_REMOVE")
+    assert broker.offsets.query(GROUP, queue_of("a"), 0) == -1
+    assert broker5(broker).offset_resets.is_empty
+
+
+def test_deleted_lite_topic_has_no_reset(broker: Broker, peer: Peer) -> None:
+    send_lite(peer, "a")
+    subscribe(peer, "a", offsetOption={"type": "OFFSET", "value": 7})
+    broker5(broker).lite.delete(queue_of("a"), [GROUP])
+    assert broker5(broker).offset_resets.is_empty
+
+
 def test_silent_client_is_forgotten(lab: BrokerLab, broker: Broker, peer: Peer) -> None:
     subscribe(peer, "a")
     lab.pass_time(110_000)
