@@ -37,8 +37,9 @@ class LiteHandle(Handle):
 
         :param exclusive: a lite topic has one client of the group at a time
         :param everything: the clients get the messages of all lite topics
-        :param quota: to how many lite topics a client subscribes at most; 2,000 by default
-        :param most_events: how many lite topics with news wait for one client; 400 by default
+        :param quota: to how many lite topics, and 300 more, a client subscribes at most; 2,000 by
+            default
+        :param most_events: how many lite topics with news wait for one client; 100 by default
         :param begins_anew: a client that subscribes to a lite topic that another client had, or
             that was unsubscribed, begins at its first message
         """
@@ -50,7 +51,7 @@ class LiteHandle(Handle):
         if flag("everything", everything):
             attributes["lite.sub.wildcard"] = "true"
         if quota is not None:
-            attributes["lite.sub.client.quota"] = str(whole("quota", quota, -1, (1 << 63) - 1))
+            attributes["lite.sub.client.quota"] = str(whole("quota", quota, -1, (1 << 31) - 1))
         if most_events is not None:
             events = whole("most_events", most_events, 10, (1 << 31) - 1)
             attributes["lite.sub.client.max.event.cnt"] = str(events)
@@ -62,7 +63,7 @@ class LiteHandle(Handle):
     def expire_after(self, minutes: int) -> None:
         """Let a lite topic end after this time without a message; -1 for never.
 
-        Brokers look every 2 min, behind their first quarter of an hour.
+        Brokers look every 2 min, and not in the first quarter of an hour after their start.
         """
         from fakemq.broker.v5.attributes import LITE_MAX_MINUTES as MAX_MINUTES
         from fakemq.core.lite import expire_after

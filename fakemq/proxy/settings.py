@@ -15,15 +15,18 @@ from fakemq.protocol.bodies.group import (
     GroupRetryPolicy,
     SubscriptionGroupConfig,
 )
+from fakemq.protocol.errors import NumberFormatError
 from fakemq.protocol.grpc.messages import (
     CustomizedBackoff,
     ExponentialBackoff,
     Metric,
     Settings,
 )
+from fakemq.protocol.header import parse_long
 from fakemq.protocol.java import int32
 from fakemq.proxy.checks import LITE_TOPIC_MAX_BYTES, check_count
 from fakemq.proxy.clients import CONSUMER_TYPES
+from fakemq.proxy.status import java_error
 from fakemq.proxy.times import duration_of
 
 if TYPE_CHECKING:
@@ -269,6 +272,23 @@ def _exponential(initial_ms: int, max_ms: int, multiplier: int) -> ExponentialBa
 
 
 def lite_quota(config: SubscriptionGroupConfig) -> int:
-    """Return to how many lite topics a client of a group may subscribe."""
-    quota = (config.attributes or {}).get("lite.sub.client.quota", "")
-    return int32(int(quota)) if quota.isascii() and quota.isdecimal() else _LITE_QUOTA
+    """Return to how many lite topics a client of a group may subscribe; raise RpcError as Java.
+
+    Source: SubscriptionGroupConfig.java#getLiteSubClientQuota (5.5.0)
+    """
+    said = (config.attributes or {}).get("lite.sub.client.quota")
+    if said is None:
+        return _LITE_QUOTA
+    try:
+        quota = parse_long(said)
+    except NumberFormatError as error:
+        raise java_error(
+            str(error),
+            "NumberFormatException",
+            "java.base/java.lang.NumberFormatException.forInputString"
+            "(NumberFormatException.java:67)",
+        ) from None
+    if quota != int32(quota):
+        place = "java.base/java.lang.Math.toIntExact(Math.java:1135)"
+        raise java_error("integer overflow", "ArithmeticException", place)
+    return quota

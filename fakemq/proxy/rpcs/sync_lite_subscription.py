@@ -15,6 +15,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from fakemq.protocol.grpc.messages import SyncLiteSubscriptionResponse
+from fakemq.protocol.java import int32
 from fakemq.protocol.v5.bodies.lite import (
     OFFSET,
     POLICY,
@@ -80,7 +81,7 @@ def _check_quota(proxy: Proxy, group: str, count: int) -> None:
     config = proxy.routes.group_config(group)
     assert config is not None  # it is bound to the topic
     quota = lite_quota(config)
-    if count > quota + _QUOTA_BUFFER:
+    if count > int32(quota + _QUOTA_BUFFER):
         raise RpcError(
             Code.LITE_SUBSCRIPTION_QUOTA_EXCEEDED, f"lite subscription quota exceeded: {quota}"
         )

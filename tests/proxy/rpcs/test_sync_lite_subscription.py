@@ -177,6 +177,23 @@ def test_subscription_is_refused(
     assert sync(consumer, *lites, **more).code == code
 
 
+@pytest.mark.parametrize(
+    ("quota", "count", "code"),
+    [
+        ("-1", 299, 20000),
+        ("-1", 300, 42902),
+        ("2147483647", 1, 42902),  # Java's int overflows with 300 more
+        ("2147483648", 1, 50001),
+        ("many", 1, 50001),
+    ],
+)
+def test_quota_is_read_as_in_java(
+    lab: ProxyLab, consumer: FrontClient, quota: str, count: int, code: int
+) -> None:
+    bind(lab, client_quota=quota)
+    assert sync(consumer, *(f"l{number}" for number in range(count))).code == code
+
+
 def test_subscription_that_a_broker_refuses_is_refused(
     lab: ProxyLab, consumer: FrontClient
 ) -> None:

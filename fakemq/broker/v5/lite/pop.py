@@ -36,7 +36,7 @@ _Reply: TypeAlias = "Reply[PopLiteMessageResponseHeader]"
 
 _FROM_MAX: Final = 1
 MOST_LOOKED: Final = 1_000
-"""Into how many lite topics one pop looks: of the news of a client, 400 by default, all."""
+"""Into how many lite topics one pop looks: of the news of a client, 100 by default, all."""
 _CORRECTED: Final = (
     GetMessageStatus.OFFSET_TOO_SMALL,
     GetMessageStatus.OFFSET_OVERFLOW_BADLY,
