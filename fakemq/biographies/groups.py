@@ -14,7 +14,7 @@ from fakemq.core import inspection
 from fakemq.dispatch.node import NodeState
 from fakemq.errors import did_you_mean
 from fakemq.events.core import LogAppended
-from fakemq.journal.journal import clock_text
+from fakemq.journal.journal import clock_text, shortened
 from fakemq.protocol.bodies.queue import MessageQueue
 from fakemq.protocol.properties import LITE_TOPIC
 from fakemq.protocol.subscription import is_tag_type
@@ -91,7 +91,7 @@ class Undelivered:
             asked = f"no group has asked for {topic}{self._mistyped[topic]}"
             return [Reason(asked, certain=False)]
         return [
-            _no_lite(broker, topic, lite, one)
+            _no_lite(broker, stored, lite, one)
             if lite and one in bound
             else self._why_not(broker, stored, one)
             for one in groups
@@ -144,11 +144,21 @@ def _is_parent(config: TopicConfig) -> bool:
     return is_parent_type(config.attributes)
 
 
-def _no_lite(broker: Broker, topic: str, lite: str, group: str) -> Reason:
+def _no_lite(broker: Broker, stored: MessageExt, lite: str, group: str) -> Reason:
     """Return why a group has not received a message of a lite topic."""
     from fakemq.protocol.v5.lite import lite_queue
+    from fakemq.store.light_queues import why_no_light_queue
 
+    topic = stored.topic
     queue = lite_queue(topic, lite) or ""
+    config = broker.config
+    if why := why_no_light_queue(queue):
+        return Reason(f"its lite topic {shortened(lite)} has no light queue: {why}")
+    if not (config.enable_lmq and config.enable_multi_dispatch):
+        keys = "enableLmq=true and enableMultiDispatch=true"
+        return Reason(f"{broker.name} has no light queues, so no lite topics, without {keys}")
+    if not _is_in(broker, stored, queue):
+        return Reason(f"its lite topic {lite} was deleted: no consumer gets it any more")
     for offset, at_ms, _ in broker.out_in_order(queue, group, 0):
         if at_ms > broker.clock.now_ms():
             until = clock_text(at_ms - broker.clock.skew_ms)
@@ -158,6 +168,18 @@ def _no_lite(broker: Broker, topic: str, lite: str, group: str) -> Reason:
             )
     done = "popped from" if broker.has_lite_subscriber(group, topic, queue) else "subscribed to"
     return Reason(f"no client of group {group} has {done} its lite topic {lite}", certain=False)
+
+
+def _is_in(broker: Broker, stored: MessageExt, queue: str) -> bool:
+    """Return whether a message is in a light queue."""
+    from fakemq.store.light_queues import LightRule
+
+    rule, place = LightRule.of(broker.config), (stored.topic, stored.queue_id)
+    for name, queue_id, offset in rule.entries(stored.properties, *place):
+        unit = broker.store.queue_unit(name, queue_id, offset) if name == queue else None
+        if unit is not None and unit[0] == stored.commit_log_offset:
+            return True
+    return False
 
 
 def _bound_groups(core: ClusterCore, topic: str) -> list[str]:

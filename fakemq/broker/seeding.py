@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fakemq.errors import ConfigError, FakemqError
+from fakemq.journal.journal import shortened
 from fakemq.protocol.properties import (
     CLUSTER,
     INNER_MULTI_DISPATCH,
@@ -42,9 +43,14 @@ def seed(
     }
     lite = properties.get(LITE_TOPIC)
     if lite and broker.reference.has_lite_topics:
-        from fakemq.protocol.v5.lite import lite_queue  # most messages have none
+        from fakemq.protocol.v5.lite import is_parent_type, lite_queue  # most messages have none
+        from fakemq.store.light_queues import why_no_light_queue
 
-        properties[INNER_MULTI_DISPATCH] = lite_queue(topic, lite) or ""
+        config, queue = broker.topics.select(topic), lite_queue(topic, lite) or ""
+        is_parent = config is not None and is_parent_type(config.attributes)
+        if is_parent and (why := why_no_light_queue(queue)):
+            raise ConfigError(f"no message can be in the lite topic {shortened(lite)}: {why}")
+        properties[INNER_MULTI_DISPATCH] = queue
     if tags:
         properties[TAGS] = tags
     if keys:

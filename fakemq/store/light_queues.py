@@ -121,6 +121,13 @@ def light_names(properties: Mapping[str, str]) -> list[str]:
     return [name for name in names if name.startswith(LMQ_PREFIX)]
 
 
+def why_no_light_queue(name: str) -> str:
+    """Return why no message can be in a light queue of this name; "" if one can."""
+    if SEPARATOR in name:
+        return f"{SEPARATOR} ends a name"
+    return why_no_queue(name, 0)
+
+
 def is_light_entry(entry: LightEntry, properties: Mapping[str, str], record_queue_id: int) -> bool:
     """Return whether a record names this entry, whether or not light queues were enabled then."""
     topic, queue_id, queue_offset = entry

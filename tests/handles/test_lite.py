@@ -11,6 +11,7 @@ import pytest
 
 import fakemq
 from fakemq.client import Client
+from fakemq.errors import ConfigError
 from fakemq.events import LiteTopicExpired
 from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.header import Header
@@ -247,3 +248,28 @@ def test_slave_deletes_lite_topics_as_its_master() -> None:
         mq.clock.advance("31s")
         (found,) = mq.topic(PARENT).lite().topics()
         assert found.end_offset == 1
+
+
+@pytest.mark.parametrize("name", ["a/b", "x" * 300, "a,b"])
+def test_seed_refuses_a_lite_topic_that_no_queue_can_have(mq: fakemq.Cluster, name: str) -> None:
+    with pytest.raises(ConfigError, match="no message can be in the lite topic"):
+        seed(mq, name, "x")
+    mq.seed("orders", ["x"], properties={"__LITE_TOPIC": name})
+
+
+def test_diagnosis_names_a_lite_topic_that_has_ended(mq: fakemq.Cluster) -> None:
+    mq.topic(PARENT).lite().expire_after(1)
+    seed(mq, "a", "x")
+    mq.clock.advance("20m")
+    (found,) = mq.diagnosis(PARENT, GROUP)
+    assert found.endswith("its lite topic a was deleted: no consumer gets it any more")
+
+
+def test_diagnosis_names_the_keys_that_brokers_lack(mq: fakemq.Cluster) -> None:
+    mq.broker("broker-a").restart({"enableLmq": "false", "enableMultiDispatch": "false"})
+    seed(mq, "a", "x")
+    (found,) = mq.diagnosis(PARENT, GROUP)
+    assert found.endswith(
+        "broker-a-0 has no light queues, so no lite topics, without enableLmq=true and"
+        " enableMultiDispatch=true"
+    )
