@@ -15,7 +15,10 @@ class LiteSubscribed(Event, frozen=True, kw_only=True, gc=False):
 
 
 class LiteUnsubscribed(Event, frozen=True, kw_only=True, gc=False):
-    """A client learned that it has a lite topic no more: another client of its group has it."""
+    """A client was notified that another client of its group has its lite topic now.
+
+    A test that takes it away causes the same; other ends of subscriptions write nothing.
+    """
 
     group: str
     queue: str
