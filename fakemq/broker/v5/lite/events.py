@@ -11,6 +11,7 @@ Source: broker/lite/LiteEventDispatcher.java (5.5.0)
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, Final, Protocol
 
 from fakemq.broker.v5.lite.client_events import Events
@@ -96,11 +97,13 @@ class LiteEvents:
     def take(self, client_id: str, most: int) -> Iterator[str]:
         """Yield light queues that a client is to look into, and take them off its list.
 
-        Without liteEvent mode these are all to which it subscribes.
+        Without event mode these are all to which it subscribes; those beyond ``most`` come with the
+        next pops.
         """
         if not self._config.enable_lite_event_mode:
             found = self._subscriptions.find(client_id)
-            yield from () if found is None else list(found.queues)
+            if found is not None:
+                yield from _in_turn(found.queues, most)
             return
         events = self._by_client.get(client_id)
         while events is not None and events.queues and most > 0:
@@ -186,7 +189,8 @@ class LiteEvents:
         start = self._randomness.randrange(len(subscribers)) if len(subscribers) > 1 else 0
         last: list[Subscriber] = []
         chosen = None
-        for one in (*subscribers[start:], *subscribers[:start]):
+        for number in range(start, start + len(subscribers)):
+            one = subscribers[number % len(subscribers)]  # of thousands, most often the first
             if one.client_id == but:
                 last.append(one)
             elif self._is_avoided(one.client_id):
@@ -383,3 +387,13 @@ class LiteEvents:
             return False
         del self._full[key]
         return True
+
+
+def _in_turn(queues: dict[str, None], most: int) -> Iterator[str]:
+    """Yield the first names; if there are more than ``most``, each goes to the end."""
+    has_more = len(queues) > most
+    for queue in list(islice(queues, most)):
+        if has_more and queue in queues:
+            del queues[queue]
+            queues[queue] = None
+        yield queue

@@ -133,3 +133,16 @@ def test_without_event_mode_a_client_looks_into_all_of_its_lite_topics(
     send_lite(peer, "a", b"1")
     send_lite(peer, "b", b"2")
     assert sorted(bodies(pop_lite(peer))) == [b"1", b"2"]
+
+
+def test_without_event_mode_a_pop_looks_into_much_in_parts(
+    peer: Peer, broker: Broker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broker5(broker).config.enable_lite_event_mode = False
+    monkeypatch.setattr("fakemq.broker.v5.lite.pop.MOST_LOOKED", 2)
+    subscribe(peer, "a", "b", "c", "d", "e")
+    for lite in ("a", "b", "c", "d", "e"):
+        send_lite(peer, lite, lite.encode())
+    got = [bodies(pop_lite(peer)) for _ in range(3)]
+    assert [len(one) for one in got[:2]] == [2, 2]
+    assert sorted({body for one in got for body in one}) == [b"a", b"b", b"c", b"d", b"e"]
