@@ -88,6 +88,8 @@ class TopicConfigManager:
         )
         self._register_soon = register_soon
         """Called after a client's request has created a topic."""
+        self.on_changed: Callable[[], None] = lambda: None
+        """Called when topics have changed, or at a slave all of them."""
         # Always the same dict: `select` is bound to it.
         self._table: dict[str, TopicConfig] = {}
         self._light = node.config.enable_lmq
@@ -184,6 +186,7 @@ class TopicConfigManager:
         for topic, config in wrapper.topic_config_table.items():
             self._set(topic, config)
         self.data_version = wrapper.data_version
+        self.on_changed()
         yield from self._file.persist_change()
 
     # -- creating and changing ----------------------------------------------------------------
@@ -344,6 +347,7 @@ class TopicConfigManager:
         self.next_version()
         self._changed(topic, how)
         self._file.persist()
+        self.on_changed()
 
     def _changed(self, topic: str, how: str) -> None:
         self._node.journal.add(TopicChanged(node=self._node.name, topic=topic, how=how))

@@ -106,6 +106,7 @@ class Broker5(Broker):
         )
         super().__init__(node, store)
         store.on_light = self._light_queue_grew
+        self.topics.on_changed = self._topics_changed
         config = node.config
         metrics_file = self.persistence.add(
             TIMER_METRICS, _timer_metrics, field="timingCount", pretty=False, late=True
@@ -326,7 +327,12 @@ class Broker5(Broker):
             from fakemq.protocol.v5.lite import is_lite_queue
 
             if is_lite_queue(queue):
-                self.lite.expiry.watch()
+                self.lite.expiry.watch(queue)
+
+    def _topics_changed(self) -> None:
+        """Look which lite topics have expired: their parents may say another time now."""
+        if self._lite is not None and self.running:
+            self._lite.expiry.look_in(0)
 
     def _end_lite(self) -> None:
         if self._lite is not None:

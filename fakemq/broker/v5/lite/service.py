@@ -114,7 +114,7 @@ class LiteService:
         """Take note of a message that has just reached a light queue."""
         self._resets.pop(queue, None)
         self.events.arrived(queue)
-        self.expiry.watch()
+        self.expiry.watch(queue)
 
     def _wake(self, client_id: str) -> None:
         self.polling.notify(client_id, "", ALL_QUEUES)
@@ -212,7 +212,7 @@ class LiteService:
         """Let the grids of Java's looks begin now, and lite topics of the store expire."""
         for outside in self._started_ms:
             self._started_ms[outside] = self._broker.clock.elapsed_ms(outside=outside)
-        self.expiry.watch()
+        self.expiry.look_in(0)
 
     def session_closed(self, session: Session) -> None:
         """Remove the held pops of a closed connection; its client is still subscribed."""

@@ -112,3 +112,22 @@ def test_dead_letter_of_the_first_message_comes_again(broker: Broker, peer: Peer
     ack_lite(peer, message)
     assert end_of(broker, "a") == 2
     assert bodies(pop_lite(peer)) == [b"1"]
+
+
+def lite_timers(lab: BrokerLab) -> list[int]:
+    return [one.due_ms for one in lab.clock.timers() if one.kind == "lite_expiry"]
+
+
+def test_looks_are_only_when_something_may_expire(
+    lab: BrokerLab, broker: Broker, peer: Peer
+) -> None:
+    send_lite(peer, "a")
+    lab.pass_time(15 * MINUTE_MS)
+    assert lite_timers(lab) == []
+    make_parent(broker, lite_topic_expiration="60")
+    lab.pass_time(2 * MINUTE_MS)
+    (due_ms,) = lite_timers(lab)
+    assert 60 * MINUTE_MS < due_ms <= 62 * MINUTE_MS
+    lab.pass_time(due_ms - 17 * MINUTE_MS)
+    assert end_of(broker, "a") == 0
+    assert lite_timers(lab) == []
