@@ -15,7 +15,7 @@ from fakemq.client.routes import publish_queues
 from fakemq.dispatch.answers import OVERLOAD, Parked, Refused, Reply
 from fakemq.dispatch.long_work import is_overloaded
 from fakemq.dispatch.outcomes import readable_json
-from fakemq.later import Later, drive
+from fakemq.later import drive
 from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.java import java_hash_map_order_in_steps
 from fakemq.protocol.v5.bodies.lite import LiteSubscriptionCtlRequestBody, LiteSubscriptionDTO
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from fakemq.broker.v5.broker import Broker5
     from fakemq.clock.slices import Steps
     from fakemq.dispatch.answers import Request
-    from fakemq.later import Waits
+    from fakemq.later import Later, Waits
     from fakemq.net.session import Session
     from fakemq.protocol.bodies.queue import MessageQueue
     from fakemq.protocol.bodies.route import TopicRouteData
@@ -58,15 +58,9 @@ def _answer(
 ) -> Waits[Reply[NoHeader] | None]:
     if is_overloaded(broker.clock, session):
         raise Refused(ResponseCode.SYSTEM_BUSY, OVERLOAD)
-    asked: dict[str, Later[TopicRouteData | None]] = {}
-    for topic in dict.fromkeys(one.topic for one in entries if one.topic and one.lite_topic_set):
-        found = broker.routes.find(topic)
-        if found is None:
-            raise Refused(ResponseCode.SYSTEM_BUSY, OVERLOAD)
-        asked[topic] = found
     homes: dict[str, Sequence[MessageQueue]] = {}
-    for topic, found in asked.items():
-        route: TopicRouteData | None = yield found
+    for topic, asked in _routes(broker, entries):
+        route: TopicRouteData | None = yield asked
         homes[topic] = () if route is None else publish_queues(topic, route)
     if is_overloaded(broker.clock, session):
         raise Refused(ResponseCode.SYSTEM_BUSY, OVERLOAD)
@@ -75,6 +69,19 @@ def _answer(
     count = sum(len(one.lite_topic_set or ()) + 1 for one in entries)
     changed: Reply[NoHeader] = yield broker.clock.begin(steps, peer=session, count=count).outcome
     return changed
+
+
+def _routes(
+    broker: Broker5, entries: Sequence[LiteSubscriptionDTO]
+) -> list[tuple[str, Later[TopicRouteData | None]]]:
+    """Ask for the routes of all parents; raise Refused if too many requests wait for some."""
+    asked = []
+    for topic in dict.fromkeys(one.topic for one in entries if one.topic and one.lite_topic_set):
+        route = broker.routes.find(topic)
+        if route is None:
+            raise Refused(ResponseCode.SYSTEM_BUSY, OVERLOAD)
+        asked.append((topic, route))
+    return asked
 
 
 def _change(
