@@ -37,7 +37,7 @@ class TopicRouteInfoManager:
         self._known: dict[str, TopicRouteData] = {}
         """Topic → its route, as a name server knew it last."""
         self._asked: dict[str, list[Later[TopicRouteData | None]]] = {}
-        """Topic that `find` asks for → who waits for its route."""
+        """Topic that `find` asks for → the callers that wait for its route."""
         self._waiting = 0
 
     def forget(self) -> None:
