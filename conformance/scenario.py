@@ -46,6 +46,8 @@ class Scenario(NamedTuple):
     """How many controllers of 5.5.0 there are; each of the real ones is in a name server."""
     replicas: int = 0
     """How many replicas of broker-a the controllers elect the master of; there are no others."""
+    stops: bool = False
+    """Whether it stops nodes that others on its cluster would need meanwhile."""
 
     @property
     def name(self) -> str:
@@ -103,6 +105,7 @@ def scenario(
     grpc: bool = False,
     controllers: int = 0,
     replicas: int = 0,
+    stops: bool = False,
 ) -> Callable[[Callable[[Run], None]], Callable[[Run], None]]:
     """Register the function below as a scenario; its name names the recording.
 
@@ -112,7 +115,7 @@ def scenario(
     def register(function: Callable[[Run], None]) -> Callable[[Run], None]:
         found = Scenario(
             *(title, function, config or {}, real_s, slaves, family, quick or {}, releases, grpc),
-            *(controllers, replicas),
+            *(controllers, replicas, stops),
         )
         if found.name in _scenarios:
             raise ValueError(f"two scenarios are called {found.name}")
@@ -142,12 +145,12 @@ def minutes(reference: str = REFERENCE) -> list[Scenario]:
 def by_config(chosen: Iterable[Scenario]) -> list[tuple[Mapping[str, str], list[Scenario]]]:
     """Scenarios with those that can share a real cluster; those of the default config first.
 
-    One with a slave, replicas or several controllers has a cluster for itself: it leaves nodes
-    that were killed and started. Those of gRPC clients need a proxy.
+    One that stops nodes, or has a slave, replicas or several controllers, has a cluster for itself:
+    it leaves nodes that were killed and started. Those of gRPC clients need a proxy.
     """
     groups: dict[tuple[str, tuple[tuple[str, str], ...]], list[Scenario]] = {("", ()): []}
     for one in chosen:
-        alone = one.slaves or one.replicas or one.controllers > 1
+        alone = one.stops or one.slaves or one.replicas or one.controllers > 1
         shared = "proxy" if one.grpc else "controller" if one.controllers else ""
         needs = one.name if alone else shared
         groups.setdefault((needs, tuple(sorted(one.real_config.items()))), []).append(one)

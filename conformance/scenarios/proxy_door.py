@@ -456,6 +456,7 @@ def door_transactions(run: Run) -> None:
     grpc=True,
     real_s=12,
     releases=ONLY_5_5,
+    stops=True,
 )
 def door_broker_down(run: Run) -> None:
     topic = typed_topic(run, "DDown", brokers=("broker-a", "broker-b"))
