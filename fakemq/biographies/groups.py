@@ -80,8 +80,8 @@ class Undelivered:
         if stored.queue_id >= config.read_queue_nums:
             queues = config.read_queue_nums
             return [Reason(f"queue {stored.queue_id} is not one of the {queues} to read")]
-        lite = stored.properties.get(LITE_TOPIC) if _is_parent(config) else None
-        bound = _bound_groups(core, topic) if lite else []
+        lite = stored.properties.get(LITE_TOPIC)
+        bound = _bound_groups(core, topic) if lite and _is_parent(config) else []
         groups = bound + [one for one in _groups(core, self._chronicle, topic) if one not in bound]
         if self._group is not None:
             groups = [self._group]

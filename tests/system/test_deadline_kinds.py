@@ -51,6 +51,9 @@ from fakemq.proxy.proxy import Proxy
 from tests.support.broker_lab import send_header
 from tests.support.clients import GROUP, consumer_data, pull_header, subscription
 from tests.support.grpc_client import grpc_client
+from tests.support.lites import GROUP as LITE_GROUP
+from tests.support.lites import LITE_KEYS, PARENT
+from tests.support.lites import subscription as lite_subscription
 from tests.support.namesrv_lab import wrapper
 from tests.support.pops import pop_header
 from tests.support.proxy_lab import FrontClient, message
@@ -202,6 +205,22 @@ def pop_in_order(scene: Scene) -> None:
 def hold_a_pop(scene: Scene) -> None:
     scene.peer().send(RequestCode5.POP_MESSAGE, pop_header(poll_time=15_000))
     scene.mq.wait_for(lambda: waits_for(scene.mq, "pop_hold"))
+
+
+def let_a_lite_topic_expire(scene: Scene) -> None:
+    scene.mq.topic(PARENT).lite().expire_after(30)
+    scene.mq.seed(PARENT, [b"one"], properties={"__LITE_TOPIC": "a"})
+
+
+def subscribe_to_a_lite_topic(scene: Scene) -> None:
+    scene.mq.topic(PARENT).lite().bind(LITE_GROUP)
+    body = lite_subscription("PARTIAL_ADD", "a")
+    assert scene.peer().ask(RequestCode5.LITE_SUBSCRIPTION_CTL, body=body).code == 0
+
+
+def leave_a_lite_message(scene: Scene) -> None:
+    subscribe_to_a_lite_topic(scene)
+    scene.mq.seed(PARENT, [b"one"], properties={"__LITE_TOPIC": "a"})
 
 
 def time_a_message(scene: Scene) -> None:
@@ -446,6 +465,11 @@ ACTING: ClusterOptions = {
 }
 DISK: ClusterOptions = {"store": "DIR"}
 V5: ClusterOptions = {"reference": "5.5.0"}
+LITE: ClusterOptions = {
+    **V5,
+    "topics": {PARENT: {"queues": 1, "message_type": "LITE"}},
+    "config": LITE_KEYS,
+}
 
 KINDS: dict[str, Kind] = {
     "broker_expiry": Kind(register_once, outside=True),
@@ -459,6 +483,9 @@ KINDS: dict[str, Kind] = {
     "pull_hold": Kind(hold_a_pull, outside=True),
     "pop_hold": Kind(hold_a_pop, V5, outside=True),
     "pop_revive": Kind(pop, V5),
+    "lite_expiry": Kind(let_a_lite_topic_expire, LITE),
+    "lite_subscriptions": Kind(subscribe_to_a_lite_topic, LITE, outside=True),
+    "lite_events": Kind(leave_a_lite_message, LITE, outside=True),
     "invisible": Kind(pop_in_order, V5),
     "timer": Kind(time_a_message, V5),
     "transaction_ops": Kind(end_a_transaction, V5),
