@@ -6,12 +6,18 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from fakemq.broker.v5.lite.settings import BIND_TOPIC, EXPIRATION
 from fakemq.broker.v5.topic_changes import group_error
 from fakemq.core import changes
 from fakemq.errors import ConfigError
 from fakemq.protocol.bodies.group import SubscriptionGroupConfig
-from fakemq.protocol.v5.lite import LITE_TYPE, belongs_to, lite_queue, parent_and_lite
+from fakemq.protocol.v5.lite import (
+    BIND_TOPIC,
+    EXPIRATION,
+    LITE_TYPE,
+    belongs_to,
+    lite_queue,
+    parent_and_lite,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

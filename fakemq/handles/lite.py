@@ -28,36 +28,38 @@ class LiteHandle(Handle):
         group: str,
         *,
         exclusive: bool = False,
-        everything: bool = False,
+        wildcard: bool = False,
         quota: int | None = None,
-        most_events: int | None = None,
-        begins_anew: bool = False,
+        max_event_count: int | None = None,
+        reset_offset: bool = False,
     ) -> None:
         """Let a group consume these lite topics; a group that does not exist is created.
 
         :param exclusive: a lite topic has one client of the group at a time
-        :param everything: the clients get the messages of all lite topics
+        :param wildcard: the clients get the messages of all lite topics
         :param quota: to how many lite topics, and 300 more, a client subscribes at most; 2,000 by
             default
-        :param most_events: how many lite topics with news wait for one client; 100 by default
-        :param begins_anew: a client that subscribes to a lite topic that another client had, or
+        :param max_event_count: how many lite topics with news wait for one client; 100 by
+            default
+        :param reset_offset: a client that subscribes to a lite topic that another client had, or
             that was unsubscribed, begins at its first message
         """
         from fakemq.core.lite import bind
+        from fakemq.protocol.v5 import lite
 
         text("group", group)
-        model = "Exclusive" if flag("exclusive", exclusive) else "Shared"
-        attributes = {"lite.sub.model": model}
-        if flag("everything", everything):
-            attributes["lite.sub.wildcard"] = "true"
+        model = lite.EXCLUSIVE if flag("exclusive", exclusive) else lite.SHARED
+        attributes = {lite.SUB_MODEL: model}
+        if flag("wildcard", wildcard):
+            attributes[lite.WILDCARD] = "true"
         if quota is not None:
-            attributes["lite.sub.client.quota"] = str(whole("quota", quota, -1, (1 << 31) - 1))
-        if most_events is not None:
-            events = whole("most_events", most_events, 10, (1 << 31) - 1)
-            attributes["lite.sub.client.max.event.cnt"] = str(events)
-        if flag("begins_anew", begins_anew):
-            attributes["lite.sub.reset.offset.exclusive"] = "true"
-            attributes["lite.sub.reset.offset.unsubscribe"] = "true"
+            attributes[lite.CLIENT_QUOTA] = str(whole("quota", quota, -1, (1 << 31) - 1))
+        if max_event_count is not None:
+            events = whole("max_event_count", max_event_count, 10, (1 << 31) - 1)
+            attributes[lite.MAX_EVENT_COUNT] = str(events)
+        if flag("reset_offset", reset_offset):
+            attributes[lite.RESET_EXCLUSIVE] = "true"
+            attributes[lite.RESET_UNSUBSCRIBE] = "true"
         self._call(lambda: bind(self._core, self.parent, group, attributes))
 
     def expire_after(self, minutes: int) -> None:

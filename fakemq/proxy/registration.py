@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from fakemq.protocol.codes import LanguageCode
 from fakemq.protocol.subscription import SubscriptionError, build_subscription_data
+from fakemq.protocol.v5.lite import BIND_TOPIC
 from fakemq.proxy.checks import check_expressions
 from fakemq.proxy.clients import (
     CONSUMER,
@@ -31,8 +32,6 @@ if TYPE_CHECKING:
 
 _LANGUAGES: Final = frozenset({*LanguageCode.__members__, "NODE_JS"})
 _SQL: Final = 2
-BIND_TOPIC: Final = "lite.bind.topic"
-"""The attribute of a group with the topic whose lite topics it consumes."""
 
 
 def checked_language(context: Context) -> str:

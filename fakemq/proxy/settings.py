@@ -24,6 +24,7 @@ from fakemq.protocol.grpc.messages import (
 )
 from fakemq.protocol.header import parse_long
 from fakemq.protocol.java import int32
+from fakemq.protocol.v5.lite import CLIENT_QUOTA
 from fakemq.proxy.checks import LITE_TOPIC_MAX_BYTES, check_count
 from fakemq.proxy.clients import CONSUMER_TYPES
 from fakemq.proxy.status import java_error
@@ -276,7 +277,7 @@ def lite_quota(config: SubscriptionGroupConfig) -> int:
 
     Source: SubscriptionGroupConfig.java#getLiteSubClientQuota (5.5.0)
     """
-    said = (config.attributes or {}).get("lite.sub.client.quota")
+    said = (config.attributes or {}).get(CLIENT_QUOTA)
     if said is None:
         return _LITE_QUOTA
     try:

@@ -16,6 +16,20 @@ if TYPE_CHECKING:
 LITE_TYPE: Final = "LITE"
 """The message type of a parent topic."""
 LITE_PREFIX: Final = f"{LMQ_PREFIX}$"
+
+# Attributes. Source: common/TopicAttributes.java, SubscriptionGroupAttributes.java (5.5.0)
+EXPIRATION: Final = "lite.topic.expiration"
+BIND_TOPIC: Final = "lite.bind.topic"
+"""Of a group: the topic whose lite topics it consumes."""
+SUB_MODEL: Final = "lite.sub.model"
+EXCLUSIVE: Final = "Exclusive"
+SHARED: Final = "Shared"
+RESET_EXCLUSIVE: Final = "lite.sub.reset.offset.exclusive"
+RESET_UNSUBSCRIBE: Final = "lite.sub.reset.offset.unsubscribe"
+CLIENT_QUOTA: Final = "lite.sub.client.quota"
+MAX_EVENT_COUNT: Final = "lite.sub.client.max.event.cnt"
+WILDCARD: Final = "lite.sub.wildcard"
+
 _SEPARATOR: Final = "$"
 
 

@@ -31,8 +31,8 @@ CALLS: dict[str, Call] = {
     "kill silently": lambda mq, no: mq.producer(group="p").kill(silently=no),
     "delete offsets": lambda mq, no: mq.group("g").delete(offsets=no),
     "bind exclusive": lambda mq, no: mq.topic("orders").lite().bind("g", exclusive=no),
-    "bind everything": lambda mq, no: mq.topic("orders").lite().bind("g", everything=no),
-    "bind begins_anew": lambda mq, no: mq.topic("orders").lite().bind("g", begins_anew=no),
+    "bind wildcard": lambda mq, no: mq.topic("orders").lite().bind("g", wildcard=no),
+    "bind reset_offset": lambda mq, no: mq.topic("orders").lite().bind("g", reset_offset=no),
     "truncate_slave at_once": lambda mq, no: mq.faults.truncate_slave(
         "broker-a-1", lose_bytes=1, at_once=no
     ),

@@ -124,8 +124,8 @@ def test_brokers_without_light_queues_have_no_lite_topics() -> None:
 
 def test_binding_replaces_an_earlier_one(mq: fakemq.Cluster, client: LiteClient) -> None:
     lite = mq.topic(PARENT).lite()
-    lite.bind(GROUP, everything=True, quota=5, most_events=10)
-    lite.bind(GROUP, exclusive=True, begins_anew=True)
+    lite.bind(GROUP, wildcard=True, quota=5, max_event_count=10)
+    lite.bind(GROUP, exclusive=True, reset_offset=True)
     seed(mq, "a", "x")
     client.subscribe("a")
     client.ack(*client.pop_lite())

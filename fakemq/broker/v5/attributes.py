@@ -15,6 +15,7 @@ from fakemq.protocol.errors import NumberFormatError
 from fakemq.protocol.header import parse_long
 from fakemq.protocol.java import java_hash_map_order
 from fakemq.protocol.message_types import MESSAGE_TYPE, MESSAGE_TYPES
+from fakemq.protocol.v5 import lite
 
 PRIORITY_FACTOR = "priority.factor"
 _LONG_MAX = (1 << 63) - 1
@@ -74,17 +75,17 @@ TOPIC_ATTRIBUTES: Mapping[str, Attribute] = {
     "cleanup.policy": Attribute(one_of("DELETE", "COMPACTION"), changeable=False),
     MESSAGE_TYPE: Attribute(one_of(*MESSAGE_TYPES)),
     "reserve.time": Attribute(_range(-1, _LONG_MAX)),
-    "lite.topic.expiration": Attribute(_range(-1, LITE_MAX_MINUTES)),
+    lite.EXPIRATION: Attribute(_range(-1, LITE_MAX_MINUTES)),
 }
 GROUP_ATTRIBUTES: Mapping[str, Attribute] = {
     PRIORITY_FACTOR: Attribute(_range(0, 100)),
-    "lite.bind.topic": Attribute(_text),
-    "lite.sub.model": Attribute(one_of("Shared", "Exclusive")),
-    "lite.sub.reset.offset.exclusive": Attribute(_flag),
-    "lite.sub.reset.offset.unsubscribe": Attribute(_flag),
-    "lite.sub.client.quota": Attribute(_range(-1, _LONG_MAX)),
-    "lite.sub.client.max.event.cnt": Attribute(_range(10, _LONG_MAX)),
-    "lite.sub.wildcard": Attribute(_text),
+    lite.BIND_TOPIC: Attribute(_text),
+    lite.SUB_MODEL: Attribute(one_of(lite.SHARED, lite.EXCLUSIVE)),
+    lite.RESET_EXCLUSIVE: Attribute(_flag),
+    lite.RESET_UNSUBSCRIBE: Attribute(_flag),
+    lite.CLIENT_QUOTA: Attribute(_range(-1, _LONG_MAX)),
+    lite.MAX_EVENT_COUNT: Attribute(_range(10, _LONG_MAX)),
+    lite.WILDCARD: Attribute(_text),
 }
 
 

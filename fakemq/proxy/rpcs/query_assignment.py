@@ -17,9 +17,9 @@ from fakemq.protocol.grpc.messages import (
     QueryAssignmentResponse,
 )
 from fakemq.protocol.sysflag import PermName
+from fakemq.protocol.v5.lite import BIND_TOPIC
 from fakemq.proxy.addresses import endpoints_for
 from fakemq.proxy.checks import check_queues, checked_group, checked_topic
-from fakemq.proxy.registration import BIND_TOPIC
 from fakemq.proxy.registry import handles
 from fakemq.proxy.status import OK, Code, RpcError
 

@@ -10,7 +10,17 @@ from typing import TYPE_CHECKING, Final
 
 from fakemq.protocol.errors import NumberFormatError
 from fakemq.protocol.header import parse_int
-from fakemq.protocol.v5.lite import is_parent_type
+from fakemq.protocol.v5.lite import (
+    BIND_TOPIC,
+    EXCLUSIVE,
+    EXPIRATION,
+    MAX_EVENT_COUNT,
+    RESET_EXCLUSIVE,
+    RESET_UNSUBSCRIBE,
+    SUB_MODEL,
+    WILDCARD,
+    is_parent_type,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,14 +28,6 @@ if TYPE_CHECKING:
     from fakemq.broker.tables.groups import SubscriptionGroupManager
     from fakemq.protocol.bodies.topic import TopicConfig
 
-BIND_TOPIC: Final = "lite.bind.topic"
-SUB_MODEL: Final = "lite.sub.model"
-EXCLUSIVE: Final = "Exclusive"
-RESET_EXCLUSIVE: Final = "lite.sub.reset.offset.exclusive"
-RESET_UNSUBSCRIBE: Final = "lite.sub.reset.offset.unsubscribe"
-MAX_EVENTS: Final = "lite.sub.client.max.event.cnt"
-WILDCARD: Final = "lite.sub.wildcard"
-EXPIRATION: Final = "lite.topic.expiration"
 NEVER: Final = -1
 """The expiration of a topic whose lite topics stay."""
 
@@ -80,7 +82,7 @@ class LiteGroups:
 
     def max_events(self, group: str, default: int) -> int:
         """Return how many lite topics with messages wait for one client at most."""
-        most = _number(self._of(group), MAX_EVENTS, -1)
+        most = _number(self._of(group), MAX_EVENT_COUNT, -1)
         return most if most > 0 else default
 
     def bound_to(self) -> dict[str, set[str]]:
