@@ -312,6 +312,13 @@ class Broker5(Broker):
         self._end_lite()
         self._find_lite_topics()
 
+    def takes_lite(self, name: str) -> bool:
+        """Return whether a request that names this lite topic is about it.
+
+        As for Java, a blank name is none. 5.3.2 does not read the field.
+        """
+        return self.reference.has_lite_topics and not name.isspace()
+
     def _find_lite_topics(self) -> None:
         """Let lite topics of the store expire."""
         has_any = self.config.enable_lmq and self.reference.has_lite_topics

@@ -23,7 +23,7 @@ add_usual(RequestCode5.ACK_MESSAGE, UsualAckHeader)
 @handles(table.ACK_MESSAGE)
 def ack_message(broker: Broker5, request: Request[AckMessageRequestHeader]) -> Reply[NoHeader]:
     lite = request.header.lite_topic
-    if lite and not lite.isspace() and broker.reference.has_lite_topics:
+    if lite and broker.takes_lite(lite):
         from fakemq.broker.v5.lite.ack import acknowledge_lite  # few messages are of lite topics
 
         acknowledge_lite(broker, request)

@@ -18,7 +18,7 @@ from fakemq.protocol.table import NoHeader
 from fakemq.protocol.v5 import table
 from fakemq.protocol.v5.headers.auth import UserRequestHeader
 
-ONLY_SUPER = "The super user can only be create by super user"
+_ONLY_SUPER_CREATES = "The super user can only be create by super user"
 
 
 @handles(table.AUTH_CREATE_USER)
@@ -29,5 +29,5 @@ def auth_create_user(
     users = users_of(broker)
     user = sent_user(request, named(request), "createUser", 3097)
     if word_of(TYPES, user.user_type) == SUPER:
-        require_super(users, request, ONLY_SUPER)
+        require_super(users, request, _ONLY_SUPER_CREATES)
     return (yield from changed(users, lambda: users.create_user(user)))

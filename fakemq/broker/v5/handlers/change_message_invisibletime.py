@@ -20,7 +20,7 @@ def change_message_invisibletime(
     broker: Broker5, request: Request[ChangeInvisibleTimeRequestHeader]
 ) -> Reply[ChangeInvisibleTimeResponseHeader] | Parked[ChangeInvisibleTimeResponseHeader]:
     lite = request.header.lite_topic
-    if lite and not lite.isspace() and broker.reference.has_lite_topics:
+    if lite and broker.takes_lite(lite):
         from fakemq.broker.v5.lite.ack import change_lite  # few messages are of lite topics
 
         return change_invisible_time(broker, request, change_lite)

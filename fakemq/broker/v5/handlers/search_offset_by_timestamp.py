@@ -25,7 +25,7 @@ def search_offset_by_timestamp(
 ) -> Reply[SearchOffsetResponseHeader]:
     header, topic = request.header, request.header.topic
     lite = header.lite_topic
-    if lite and not lite.isspace() and broker.reference.has_lite_topics:
+    if lite and broker.takes_lite(lite):
         topic = lite_queue(topic, lite) or ""
         if header.queue_id or not broker.store.max_offset_in_queue(topic, 0):
             return Reply(SearchOffsetResponseHeader(offset=0))
