@@ -41,6 +41,25 @@ def ask_signed(
     run.ask(place, code, signed(fields, body, account=account), body, hidden=HIDDEN, binary=binary)
 
 
+def ask_with_altered(run: Run, fields: Mapping[str, object], body: bytes, account: str) -> None:
+    """Send requests whose signature is of another one, or was used before; and odd texts."""
+    send = RequestCode.SEND_MESSAGE_V2
+    run.note("the signature of one request on another body, and on another queue")
+    good = signed(fields, body, account=account)
+    run.ask("broker-a", send, good, b"pay 9", hidden=HIDDEN)
+    run.ask("broker-a", send, {**good, "e": "1"}, body, hidden=HIDDEN)
+    run.note("the same request twice")
+    for _ in range(2):
+        run.ask("broker-a", send, good, body, hidden=HIDDEN)
+    run.note("with a security token, and with one that was not signed")
+    token = signed(fields, body, account=account, token="a token")
+    run.ask("broker-a", send, token, body, hidden=HIDDEN)
+    run.ask("broker-a", send, {**good, "SecurityToken": "late"}, body, hidden=HIDDEN)
+    run.note("characters beyond ASCII, within and beyond the basic plane")
+    odd = {**fields, "i": "KEYS\x01né 日本\x02TAGS\x01😀", "\uff5a": "1", "\U0001f600": "2"}
+    ask_signed(run, send, odd, "körper".encode(), account=account)
+
+
 def _topics(run: Run) -> None:
     for topic in ("SAclPub", "SAclSub", "SAclBoth", "SAclDeny", "SAclOther"):
         run.topic(topic)
@@ -83,20 +102,7 @@ def acl_keys(run: Run) -> None:
     run.ask("broker-a", send, {**fields, "AccessKey": USER, "Signature": ""}, body)
     wrong = signed(fields, body, account=USER, secret="87654321")
     run.ask("broker-a", send, wrong, body, hidden=HIDDEN)
-    run.note("the signature of one request on another body, and on another queue")
-    good = signed(fields, body, account=USER)
-    run.ask("broker-a", send, good, b"pay 9", hidden=HIDDEN)
-    run.ask("broker-a", send, {**good, "e": "1"}, body, hidden=HIDDEN)
-    run.note("the same request twice")
-    for _ in range(2):
-        run.ask("broker-a", send, good, body, hidden=HIDDEN)
-    run.note("with a security token, and with one that was not signed")
-    token = signed(fields, body, account=USER, token="a token")
-    run.ask("broker-a", send, token, body, hidden=HIDDEN)
-    run.ask("broker-a", send, {**good, "SecurityToken": "late"}, body, hidden=HIDDEN)
-    run.note("characters beyond ASCII, within and beyond the basic plane")
-    odd = {**fields, "i": "KEYS\x01né 日本\x02TAGS\x01😀", "\uff5a": "1", "\U0001f600": "2"}
-    ask_signed(run, send, odd, "körper".encode())
+    ask_with_altered(run, fields, body, USER)
     run.note("a query by a unique key: that field is not signed")
     query = {"topic": "SAclKeys", "key": "K", "maxNum": 1, "beginTimestamp": 0, "endTimestamp": 1}
     keyed = {**signed(query, account=USER), "_UNIQUE_KEY_QUERY": "true"}

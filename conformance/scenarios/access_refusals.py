@@ -10,6 +10,7 @@ from conformance.scenario import scenario
 from conformance.scenarios.access_control import ACL, ACL_RELEASES, ask_signed, commit_fields
 from conformance.targets.accounts import ADMIN, CLIENT, USER
 from conformance.wire.requests import (
+    END_OF_NO_HALF,
     batch,
     group_config,
     heartbeat,
@@ -24,17 +25,6 @@ from conformance.wire.requests import (
 from conformance.wire.signing import HIDDEN, signed
 from fakemq.protocol.codes import RequestCode
 
-_END = {
-    "producerGroup": "P",
-    "tranStateTableOffset": 0,
-    "commitLogOffset": 999_999_999,
-    "commitOrRollback": 8,
-    "fromTransactionCheck": False,
-    "msgId": "1",
-    "transactionId": "1",
-}
-"""Fields of END_TRANSACTION, for a half message that does not exist."""
-
 
 @scenario(
     "access control: wrong keys at every way into a broker", config=ACL, releases=ACL_RELEASES
@@ -48,7 +38,7 @@ def acl_wrong_keys(run: Run) -> None:
         ("the fast port", "broker-a vip", RequestCode.SEND_MESSAGE_V2, lone, b"x"),
         ("a batch", "broker-a", RequestCode.SEND_BATCH_MESSAGE, lone | {"m": "true"}, many),
         ("a reply", "broker-a", RequestCode.SEND_REPLY_MESSAGE_V2, lone, b"x"),
-        ("the end of a transaction", "broker-a", RequestCode.END_TRANSACTION, _END, b""),
+        ("the end of a transaction", "broker-a", RequestCode.END_TRANSACTION, END_OF_NO_HALF, b""),
         ("by its place", "broker-a", RequestCode.VIEW_MESSAGE_BY_ID, {"offset": 0}, b""),
         ("a pull", "broker-a", RequestCode.PULL_MESSAGE, pull_fields(topic), b""),
         ("the offset of a group", "broker-a", RequestCode.QUERY_CONSUMER_OFFSET, offset, b""),
@@ -60,7 +50,7 @@ def acl_wrong_keys(run: Run) -> None:
     run.note("one-way: refused in silence")
     for wrong in _wrongly_signed(lone, b"x"):
         run.send("broker-a", RequestCode.SEND_MESSAGE_V2, wrong, b"x", oneway=True, hidden=HIDDEN)
-    for wrong in _wrongly_signed(_END, b""):
+    for wrong in _wrongly_signed(END_OF_NO_HALF, b""):
         run.send("broker-a", RequestCode.END_TRANSACTION, wrong, oneway=True, hidden=HIDDEN)
     ask_signed(run, RequestCode.GET_MAX_OFFSET, queue_fields(topic), account=CLIENT)
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 
 from conformance.run import Run
 from conformance.scenario import scenario
+from conformance.scenarios.access_control import ask_with_altered
 from conformance.scenarios.auth_users import (
     AUTH_RELEASES,
     auth_ask,
@@ -23,6 +24,7 @@ from conformance.wire.lites import pop_lite_fields
 from conformance.wire.pops import pop_fields
 from conformance.wire.raw import frame
 from conformance.wire.requests import (
+    END_OF_NO_HALF,
     batch,
     heartbeat,
     pull_fields,
@@ -225,20 +227,7 @@ def auth_keys(run: Run) -> None:
     run.ask("broker-a", SEND, {**fields, "AccessKey": name}, body)
     run.ask("broker-a", SEND, {**fields, "AccessKey": name, "Signature": ""}, body)
     auth_ask(run, SEND, fields, body, account=name, secret="87654321")
-    run.note("the signature of one request on another body, and on another queue")
-    good = signed(fields, body, account=name)
-    run.ask("broker-a", SEND, good, b"pay 9", hidden=HIDDEN)
-    run.ask("broker-a", SEND, {**good, "e": "1"}, body, hidden=HIDDEN)
-    run.note("the same request twice")
-    for _ in range(2):
-        run.ask("broker-a", SEND, good, body, hidden=HIDDEN)
-    run.note("with a security token, and with one that was not signed")
-    token = signed(fields, body, account=name, token="a token")
-    run.ask("broker-a", SEND, token, body, hidden=HIDDEN)
-    run.ask("broker-a", SEND, {**good, "SecurityToken": "late"}, body, hidden=HIDDEN)
-    run.note("characters beyond ASCII, within and beyond the basic plane")
-    odd = {**fields, "i": "KEYS\x01né 日本\x02TAGS\x01😀", "\uff5a": "1", "\U0001f600": "2"}
-    auth_ask(run, SEND, odd, "körper".encode(), account=name)
+    ask_with_altered(run, fields, body, name)
     run.note("a query by a unique key: that field is signed, but of clients before 4.9.4")
     query = {"topic": "SAuthKeys", "key": "K", "maxNum": 1, "beginTimestamp": 0, "endTimestamp": 1}
     unsigned = {**signed(query, account=name), "_UNIQUE_KEY_QUERY": "true"}
@@ -264,16 +253,7 @@ def _ways(run: Run, name: str, secret: str) -> None:
     many = batch(b"one", b"two")
     lone = send_v2_fields("SAuthDoor")
     back = send_back_fields("GAuthDoor", 0, originTopic="SAuthDoor")
-    end = {
-        "producerGroup": "P",
-        "tranStateTableOffset": 0,
-        "commitLogOffset": 999_999_999,
-        "commitOrRollback": 8,
-        "fromTransactionCheck": False,
-        "msgId": "1",
-        "transactionId": "1",
-        "topic": "SAuthDoor",
-    }
+    end = END_OF_NO_HALF | {"topic": "SAuthDoor"}
     group = {"consumerGroup": "GAuthDoor"}
     requests: Iterable[tuple[int, Mapping[str, object], bytes]] = (
         (RequestCode.SEND_MESSAGE, send_fields("SAuthDoor"), b"x"),

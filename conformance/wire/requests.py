@@ -241,6 +241,18 @@ def end_fields(
     } | more
 
 
+END_OF_NO_HALF: dict[str, object] = {
+    "producerGroup": "P",
+    "tranStateTableOffset": 0,
+    "commitLogOffset": 999_999_999,
+    "commitOrRollback": 8,
+    "fromTransactionCheck": False,
+    "msgId": "1",
+    "transactionId": "1",
+}
+"""END_TRANSACTION of a half message that does not exist."""
+
+
 def places_of(records: bytes) -> list[int]:
     """Return where in the log the messages lie that were pulled."""
     return [message.commit_log_offset for message in decode_records(records)]
